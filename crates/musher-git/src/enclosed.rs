@@ -5,6 +5,7 @@
 //! computed again on this side, and only the branch of the story is moved.
 
 mod bring;
+mod in_place;
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -166,14 +167,17 @@ impl Enclosed<'_> {
         let passes = |setting: &&Setting| setting.passes(SettingsTrust::Hardened);
         let passing: Vec<&Setting> = inner.settings.iter().filter(passes).collect();
         let mut text = standin::settings(inner.disk, false, &inner.common, &passing, true);
+        text.extend(self.committer().await);
+        text
+    }
+
+    /// Who commits, as settings of git; and that git does not tidy up, which fails inside.
+    async fn committer(&self) -> Vec<u8> {
         let quoted = |word: &str| word.replace('\\', "\\\\").replace('"', "\\\"");
         let person = self.git.person().await;
         let (name, email) = (quoted(person.name()), quoted(person.email()));
-        text.extend(
-            format!("[gc]\n\tauto = 0\n[user]\n\tname = \"{name}\"\n\temail = \"{email}\"\n")
-                .into_bytes(),
-        );
-        text
+        format!("[gc]\n\tauto = 0\n[user]\n\tname = \"{name}\"\n\temail = \"{email}\"\n")
+            .into_bytes()
     }
 
     /// All references as git packs them, and the agent's own branches where the repository has none of that name.

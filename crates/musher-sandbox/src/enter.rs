@@ -42,13 +42,13 @@ fn unentered(error: impl Into<io::Error>) -> io::Error {
 }
 
 /// Who enters a user namespace has every capability in it until they are given up.
-fn give_up_capabilities() -> io::Result<()> {
+pub(crate) fn give_up_capabilities() -> io::Result<()> {
     set_no_new_privs(true)?;
     clear_ambient_capability_set()?;
     for capability in CapabilitySet::all() {
         match remove_capability_from_bounding_set(capability) {
-            // One that this kernel does not know.
-            Ok(()) | Err(rustix::io::Errno::INVAL) => {}
+            // One that this kernel does not know; or that this user could not have, and now never will.
+            Ok(()) | Err(rustix::io::Errno::INVAL | rustix::io::Errno::PERM) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use landlock::{Ruleset, RulesetAttr, Scope};
 use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
 
-use crate::{enter, filter, forward};
+use crate::rules::AllowedPlaces;
+use crate::{enter, filter, forward, rules};
 
 /// Descriptors from here on are none of the program's business.
 const FIRST_FOREIGN_FD: libc::c_uint = 3;
@@ -19,6 +20,8 @@ const FIRST_FOREIGN_FD: libc::c_uint = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InsideOptions {
     pub restrictions: Restrictions,
+    /// The places of the machine that are left, where no namespace holds the program.
+    pub places: Option<AllowedPlaces>,
     pub part: InsidePart,
 }
 
@@ -71,11 +74,14 @@ pub(crate) enum SignalScope {
 
 /// Does what the helper is for, and gives back the exit code of the process.
 pub fn inside(options: InsideOptions) -> io::Result<u8> {
-    let InsideOptions { restrictions, part } = options;
+    let InsideOptions { restrictions, places, part } = options;
     match part {
         InsidePart::Program { proxy, program } => {
             // What carries connections is confined as the program is, because the program could take it over.
-            restrict(restrictions, SignalScope::OwnProcesses)?;
+            match &places {
+                Some(places) => restrict_alone(restrictions, places)?,
+                None => restrict(restrictions, SignalScope::OwnProcesses)?,
+            }
             close_foreign(libc::CLOSE_RANGE_CLOEXEC)?;
             if proxy {
                 forward::start()?;
@@ -130,18 +136,35 @@ fn hold(restrictions: Restrictions, proxy: bool) -> io::Result<()> {
 }
 
 fn restrict(restrictions: Restrictions, signals: SignalScope) -> io::Result<()> {
-    let limit = |count| Rlimit { current: Some(count), maximum: Some(count) };
-    setrlimit(Resource::Core, limit(0))?;
-    if let Some(processes) = restrictions.processes {
-        // Set in a namespace of its own, it counts what is in there and nothing else of the user.
-        setrlimit(Resource::Nproc, limit(processes))?;
-    }
+    limit(restrictions)?;
     let scope = match signals {
         SignalScope::OwnProcesses => Scope::AbstractUnixSocket | Scope::Signal,
         SignalScope::Sandbox => Scope::AbstractUnixSocket.into(),
     };
     let scoped = Ruleset::default().scope(scope).and_then(|ruleset| ruleset.create());
     scoped.and_then(|ruleset| ruleset.restrict_self()).map_err(io::Error::other)?;
+    filter_calls(restrictions)
+}
+
+/// The same without namespaces around: files are held by rules, and the superuser's capabilities by nothing but giving them up.
+fn restrict_alone(restrictions: Restrictions, places: &AllowedPlaces) -> io::Result<()> {
+    limit(restrictions)?;
+    enter::give_up_capabilities()?;
+    rules::restrict(places)?;
+    filter_calls(restrictions)
+}
+
+fn limit(restrictions: Restrictions) -> io::Result<()> {
+    let limit = |count| Rlimit { current: Some(count), maximum: Some(count) };
+    setrlimit(Resource::Core, limit(0))?;
+    if let Some(processes) = restrictions.processes {
+        // Set in a namespace of its own, it counts what is in there and nothing else of the user.
+        setrlimit(Resource::Nproc, limit(processes))?;
+    }
+    Ok(())
+}
+
+fn filter_calls(restrictions: Restrictions) -> io::Result<()> {
     for filter in filter::filters(restrictions.nested).map_err(io::Error::other)? {
         seccompiler::apply_filter(&filter).map_err(io::Error::other)?;
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use crate::backend::SandboxBackend;
 use crate::sandbox::{CommandMounts, Sandbox, SandboxLimits, SandboxNetwork};
 
 /// Where bubblewrap is looked for. `PATH` is not used: another program could be put there.
@@ -26,6 +27,10 @@ pub enum SandboxUnavailable {
     Link(PathBuf),
     #[error("bubblewrap cannot make a sandbox on this machine: {0}")]
     Refused(String),
+    #[error("this kernel has no Landlock that holds files and signals")]
+    NoLandlock,
+    #[error("Landlock does not hold a program on this machine: {0}")]
+    RulesRefused(String),
     #[error("the sandbox cannot be tried out: {0}")]
     Untried(#[from] std::io::Error),
 }
@@ -34,14 +39,20 @@ impl SandboxUnavailable {
     /// What a person can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Missing => "install the package `bubblewrap`, or set profile = \"off\"",
+            Self::Missing => {
+                "install the package `bubblewrap`; or set profile = \"landlock\", which is weaker, or \"off\""
+            }
             Self::Setuid(_) => {
                 "install a bubblewrap without the setuid bit, or set profile = \"off\""
             }
             Self::Link(_) => "remove it: a program in the sandbox has put it there",
             Self::Refused(_) => {
-                "allow user namespaces (docs/security.md says how), or set profile = \"off\""
+                "allow user namespaces (docs/security.md says how); or set profile = \"landlock\", which is weaker, or \"off\""
             }
+            Self::NoLandlock => {
+                "use Linux 6.12 or newer with Landlock among its `lsm`, or set another profile"
+            }
+            Self::RulesRefused(_) => "set profile = \"workspace\", or \"off\"",
             Self::Untried(_) => "see that the folder for temporary files can be written",
         }
     }
@@ -53,6 +64,8 @@ pub struct SandboxProbe {
     pub bubblewrap: Result<PathBuf, SandboxUnavailable>,
     /// The version of Landlock, without which signals and abstract sockets are not confined.
     pub landlock: Option<u32>,
+    /// Whether rules of Landlock alone hold a program.
+    pub alone: Result<(), SandboxUnavailable>,
     pub superuser: bool,
 }
 
@@ -68,22 +81,34 @@ pub(crate) fn bubblewrap() -> Result<PathBuf, SandboxUnavailable> {
     Err(SandboxUnavailable::Missing)
 }
 
-/// Makes a sandbox around a program that does nothing, as it would be made around an agent. `scratch` is a private folder.
+/// Makes each sandbox around a program that does nothing, as it would be made around an agent. `scratch` is a private folder.
 pub fn probe(helper: &Path, scratch: &Path) -> SandboxProbe {
-    let landlock = landlock_version();
+    let tried = |backend| try_out(&backend, helper, scratch);
     SandboxProbe {
-        bubblewrap: try_out(helper, scratch),
-        landlock,
+        bubblewrap: bubblewrap().and_then(|path| tried(SandboxBackend::Namespaces).map(|()| path)),
+        landlock: landlock_version(),
+        alone: tried(SandboxBackend::Landlock),
         superuser: crate::sandbox::is_superuser(),
     }
 }
 
+/// Makes one sandbox around a program that does nothing.
 #[expect(
     clippy::disallowed_methods,
     reason = "a program that does nothing, in a sandbox that dies with us"
 )]
-fn try_out(helper: &Path, scratch: &Path) -> Result<PathBuf, SandboxUnavailable> {
-    let bubblewrap = bubblewrap()?;
+pub fn try_out(
+    backend: &SandboxBackend,
+    helper: &Path,
+    scratch: &Path,
+) -> Result<(), SandboxUnavailable> {
+    let network = match backend {
+        SandboxBackend::Namespaces => SandboxNetwork::None,
+        SandboxBackend::Landlock if landlock_version().is_none_or(|it| it < SCOPES_SINCE) => {
+            return Err(SandboxUnavailable::NoLandlock);
+        }
+        SandboxBackend::Landlock => SandboxNetwork::Host,
+    };
     let (home, tmp) = (scratch.join("home"), scratch.join("tmp"));
     for folder in [&home, &tmp] {
         std::fs::create_dir_all(folder)?;
@@ -95,10 +120,11 @@ fn try_out(helper: &Path, scratch: &Path) -> Result<PathBuf, SandboxUnavailable>
         tmp,
         mounts: Vec::new(),
         nested: false,
-        network: SandboxNetwork::None,
+        network,
         hosts: Vec::new(),
         limits: SandboxLimits::default(),
         terminal: false,
+        backend: backend.clone(),
     };
     let more = CommandMounts::default();
     let command = sandbox.command(Path::new("/usr/bin/true"), &[], Path::new("/"), &more)?;
@@ -109,14 +135,15 @@ fn try_out(helper: &Path, scratch: &Path) -> Result<PathBuf, SandboxUnavailable>
         .stdin(Stdio::from(in_memory(&command.options)?))
         .stdout(Stdio::null())
         .output()?;
-    match tried.status.success() {
-        true => Ok(bubblewrap),
-        false => {
-            let said = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
-            let said = if said.is_empty() { tried.status.to_string() } else { said };
-            Err(SandboxUnavailable::Refused(said))
-        }
+    if tried.status.success() {
+        return Ok(());
     }
+    let said = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+    let said = if said.is_empty() { tried.status.to_string() } else { said };
+    Err(match backend {
+        SandboxBackend::Namespaces => SandboxUnavailable::Refused(said),
+        SandboxBackend::Landlock => SandboxUnavailable::RulesRefused(said),
+    })
 }
 
 /// A file in memory with these bytes, to be read from its beginning.

@@ -62,6 +62,19 @@ pub fn toolchain_mounts<'a>(
     outside.map(Mount::read).collect()
 }
 
+/// Variables that lead to the toolchains of a user for a program that has another home, where they are not set.
+pub fn toolchain_variables<'a>(
+    home: &Path,
+    variable: impl Fn(&'static str) -> Option<&'a OsStr>,
+) -> Vec<(&'static str, PathBuf)> {
+    let usual = TOOLCHAINS.iter().filter(|(_, usual)| !usual.is_empty());
+    usual
+        .filter(|(name, _)| variable(name).is_none())
+        .map(|(name, usual)| (*name, home.join(usual)))
+        .filter(|(_, path)| path.is_dir())
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::INSIDE_VERB;
 use crate::arguments::Arguments;
+use crate::backend::SandboxBackend;
 use crate::mount::{Mount, MountAccess};
 use crate::probe::{self, SandboxUnavailable};
-use crate::system;
+use crate::rules::AllowedPlaces;
+use crate::{rules, system};
 
 /// Who a program is inside when the superuser starts it: as the superuser it would be refused by agents that take no risk, and no
 /// namespace of its own could be made in it.
@@ -43,6 +45,9 @@ pub struct Sandbox {
     /// A person sits at the terminal of the program, which keeps its session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub terminal: bool,
+    /// What makes it.
+    #[serde(default, skip_serializing_if = "SandboxBackend::is_namespaces")]
+    pub backend: SandboxBackend,
 }
 
 /// What a program can reach over the network.
@@ -76,7 +81,7 @@ pub struct SandboxLimits {
 #[derive(Debug)]
 pub struct ConfinedCommand {
     pub program: PathBuf,
-    /// What bubblewrap is told, to be read by it from a descriptor.
+    /// What bubblewrap is told, to be read by it from a descriptor; nothing where there is no bubblewrap.
     pub options: Vec<u8>,
     /// What is started inside.
     inside: Vec<OsString>,
@@ -85,12 +90,18 @@ pub struct ConfinedCommand {
 impl ConfinedCommand {
     /// The arguments of the process, if it can read its options from this descriptor.
     pub fn args(&self, options_fd: i32) -> Vec<OsString> {
+        if self.options.is_empty() {
+            return self.inside.clone();
+        }
         let options = ["--args".into(), options_fd.to_string().into(), "--".into()];
         options.into_iter().chain(self.inside.iter().cloned()).collect()
     }
 
     /// The same with the options among the arguments, where programs inside can read them.
     pub fn plain_args(&self) -> Vec<OsString> {
+        if self.options.is_empty() {
+            return self.inside.clone();
+        }
         let options = self.options.split(|byte| *byte == 0).filter(|option| !option.is_empty());
         let options = options.map(|option| OsStr::from_bytes(option).to_owned());
         options.chain(["--".into()]).chain(self.inside.iter().cloned()).collect()
@@ -115,6 +126,10 @@ impl Sandbox {
         cwd: &Path,
         more: &CommandMounts,
     ) -> Result<ConfinedCommand, SandboxUnavailable> {
+        match &self.backend {
+            SandboxBackend::Namespaces => {}
+            SandboxBackend::Landlock => return Ok(self.by_rules(program, args, more)),
+        }
         let mut inside = self.helper();
         if self.network == SandboxNetwork::Proxy {
             inside.push("--proxy".into());
@@ -124,6 +139,56 @@ impl Sandbox {
         let mut arguments = self.arguments(more)?;
         arguments.all([OsStr::new("--chdir"), cwd.as_os_str()]);
         self.confined(arguments, inside)
+    }
+
+    /// The helper itself, which takes every place from itself that is not given here and becomes the program. The limit of processes
+    /// would count all of the user's, and namespaces cannot be made under such rules.
+    fn by_rules(&self, program: &Path, args: &[OsString], more: &CommandMounts) -> ConfinedCommand {
+        let AllowedPlaces { read, write } = self.allowed(more);
+        let mut inside: Vec<OsString> = vec![INSIDE_VERB.into(), "--landlock".into()];
+        for (name, places) in [("--read=", read), ("--write=", write)] {
+            inside.extend(places.into_iter().map(|place| {
+                let mut arg = OsString::from(name);
+                arg.push(place);
+                arg
+            }));
+        }
+        inside.extend(["--".into(), program.into()]);
+        inside.extend(args.iter().cloned());
+        ConfinedCommand { program: self.helper.clone(), options: Vec::new(), inside }
+    }
+
+    fn allowed(&self, more: &CommandMounts) -> AllowedPlaces {
+        let mut read = system::places();
+        read.extend(["/proc".into(), self.helper.clone()]);
+        let mut write: Vec<PathBuf> = rules::devices().collect();
+        write.extend([self.home.clone(), self.tmp.clone()]);
+        for mount in more.tools.iter().chain(&self.mounts).chain(&more.files) {
+            if mount.optional && !mount.source.exists() {
+                continue;
+            }
+            match mount.access {
+                MountAccess::Read => read.push(mount.source.clone()),
+                MountAccess::Write => write.push(mount.source.clone()),
+            }
+        }
+        AllowedPlaces { read, write }
+    }
+
+    /// Where its home is for the program: only a mount can put the private one in the place of the user's.
+    pub fn home_inside(&self) -> &Path {
+        match self.backend {
+            SandboxBackend::Namespaces => &self.home_at,
+            SandboxBackend::Landlock => &self.home,
+        }
+    }
+
+    /// Where its temporary files are for the program.
+    pub fn tmp_inside(&self) -> &Path {
+        match self.backend {
+            SandboxBackend::Namespaces => Path::new("/tmp"),
+            SandboxBackend::Landlock => &self.tmp,
+        }
     }
 
     /// The command that keeps a sandbox with these mounts until its input ends. It prints a line when it can be entered.

@@ -84,6 +84,28 @@ pub(crate) fn show(arguments: &mut Arguments) {
     }
 }
 
+/// The same folders, as places that may be read. What may be read of a folder may be read of all in it, so folders of keys are
+/// left out by naming what lies beside them.
+pub(crate) fn places() -> Vec<PathBuf> {
+    let roots = ["usr"].iter().chain(USR_FOLDERS).map(|name| Path::new("/").join(name));
+    let etc = ETC.iter().map(|name| Path::new("/etc").join(name));
+    let all = roots.chain(etc).chain(MORE.iter().map(PathBuf::from));
+    all.filter(|path| path.exists()).flat_map(without_keys).collect()
+}
+
+fn without_keys(path: PathBuf) -> Vec<PathBuf> {
+    let keys = || PRIVATE_KEYS.iter().map(Path::new);
+    if keys().any(|private| private == path) {
+        return Vec::new();
+    }
+    if !keys().any(|private| private.starts_with(&path)) {
+        return vec![path];
+    }
+    // A folder that cannot be listed gives nothing.
+    let beside = std::fs::read_dir(&path).into_iter().flatten().flatten();
+    beside.map(|entry| entry.path()).filter(|path| path.exists()).flat_map(without_keys).collect()
+}
+
 /// Whether a place is shown with the system's own folders.
 pub(crate) fn is_shown(path: &Path) -> bool {
     SHOWN.iter().any(|folder| path.starts_with(folder))

@@ -21,6 +21,7 @@ use std::time::Duration;
 use musher_core::pool::{Action, DAY_MS};
 use musher_core::{Actor, CommandId, RunId, RunPhase, SlotId};
 use musher_runtime::{Environment, now_ms};
+use musher_sandbox::SandboxBackend;
 use musher_web::WebFiles;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -115,8 +116,8 @@ pub(crate) struct SupervisorContext {
     /// Whose runs are this server's.
     pub(crate) owner: Owner,
     runner_vars: Vec<(OsString, OsString)>,
-    /// A sandbox was made on this machine.
-    sandbox_tried: tokio::sync::Mutex<bool>,
+    /// What has made a sandbox on this machine.
+    sandboxes_tried: tokio::sync::Mutex<Vec<SandboxBackend>>,
 }
 
 /// A server at work, without its doors.
@@ -183,7 +184,7 @@ impl Supervisor {
             environment,
             owner,
             runner_vars,
-            sandbox_tried: tokio::sync::Mutex::default(),
+            sandboxes_tried: tokio::sync::Mutex::default(),
         });
         if moved {
             ground.end_all().await;

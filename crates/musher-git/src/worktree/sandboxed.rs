@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use musher_os::untrusted::{self, CopyLimits};
-use musher_sandbox::{Sandbox, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork};
 use tracing::{debug, warn};
 
 use super::{SlotId, WorktreeError, WorktreeSlots, remove_tree};
@@ -45,10 +45,28 @@ impl WorktreeSlots {
         let enclosed = self.enclosed(places, slot, &checkout);
         enclosed.make(&own).await?;
         let sandbox = sandbox(places, slot, &enclosed);
-        for folder in [&sandbox.home, &sandbox.tmp] {
-            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(WorktreeError::io(folder))?;
-        }
+        make_private(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    /// Makes the sandbox of a slot ready whose program works in the repository itself, because nothing can be mounted in its
+    /// place: it may write what a commit on the story's branch needs, and no more.
+    pub async fn admit(&self, slot: SlotId) -> Result<Sandbox, WorktreeError> {
+        let places = self.places()?;
+        self.bring_over(slot).await?;
+        let checkout = self.checkout(slot)?;
+        let enclosed = self.enclosed(places, slot, &checkout);
+        let mounts = enclosed.places_in_repository().await?;
+        let sandbox = Sandbox {
+            mounts,
+            backend: SandboxBackend::Landlock,
+            ..sandbox(places, slot, &enclosed)
+        };
+        make_private(&sandbox)?;
+        enclosed.introduce(&sandbox.home).await?;
+        // All of it has come over, and nothing in it may be taken for newer than the repository later.
+        let standin = &enclosed.folder;
+        remove_tree(standin.clone()).await.map_err(WorktreeError::io(standin))?;
         Ok(sandbox)
     }
 
@@ -141,7 +159,17 @@ fn sandbox(places: &SandboxPlaces, slot: SlotId, enclosed: &Enclosed<'_>) -> San
         hosts: Vec::new(),
         limits: SandboxLimits::default(),
         terminal: false,
+        backend: SandboxBackend::default(),
     }
+}
+
+/// Makes the folders that only the sandbox uses.
+fn make_private(sandbox: &Sandbox) -> Result<(), WorktreeError> {
+    for folder in [&sandbox.home, &sandbox.tmp] {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(WorktreeError::io(folder))?;
+    }
+    Ok(())
 }
 
 /// Under which name a branch of an agent's own is kept.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use musher_sandbox::{
-    CommandMounts, Mount, PROXY_PORTS, Sandbox, SandboxLimits, SandboxNetwork, certificate_mounts,
-    in_memory, program_mounts, toolchain_mounts,
+    CommandMounts, Mount, PROXY_PORTS, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork,
+    certificate_mounts, in_memory, program_mounts, toolchain_mounts, toolchain_variables,
 };
 
 use super::Launch;
@@ -97,7 +97,11 @@ impl Confinement {
 
     pub(super) fn holders(&self) -> SandboxHolders {
         match self.part {
-            ConfinedPart::Own => SandboxHolders::RootAndChild,
+            ConfinedPart::Own => match self.sandbox.backend {
+                SandboxBackend::Namespaces => SandboxHolders::RootAndChild,
+                // The helper has become the program.
+                SandboxBackend::Landlock => SandboxHolders::None,
+            },
             ConfinedPart::Holder => SandboxHolders::RootAndChild,
             ConfinedPart::Guest(_) => SandboxHolders::Root,
         }
@@ -125,11 +129,8 @@ impl Confinement {
 
     /// What this process needs of the machine beside the mounts of its sandbox.
     fn more(&self, launch: &ConfinedProgram<'_>, env: &[(OsString, OsString)]) -> CommandMounts {
-        let variable = |name: &str| {
-            env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
-        };
         let home = &self.sandbox.home_at;
-        let mut tools = toolchain_mounts(home, variable);
+        let mut tools = toolchain_mounts(home, |name| variable(env, name));
         tools.extend(program_mounts(launch.program, home));
         let pairs = env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
         tools.extend(certificate_mounts(pairs));
@@ -146,7 +147,7 @@ impl Confinement {
         };
         env.retain(|(name, value)| !is(name, &["TMPDIR"]) || own(value));
         if !env.iter().any(|(name, _)| is(name, &["TMPDIR"])) {
-            env.push(("TMPDIR".into(), "/tmp".into()));
+            env.push(("TMPDIR".into(), self.sandbox.tmp_inside().into()));
         }
         if self.sandbox.network == SandboxNetwork::Proxy {
             let [http, socks] = PROXY_PORTS;
@@ -167,7 +168,15 @@ impl Confinement {
             env.push(("NODE_USE_ENV_PROXY".into(), "1".into()));
         }
         env.retain(|(name, _)| !is(name, &["HOME"]));
-        env.push(("HOME".into(), self.sandbox.home_at.clone().into()));
+        env.push(("HOME".into(), self.sandbox.home_inside().into()));
+        if self.sandbox.home_inside() != self.sandbox.home_at {
+            let found = toolchain_variables(&self.sandbox.home_at, |name| variable(&env, name));
+            env.extend(found.into_iter().map(|(name, path)| (name.into(), path.into())));
+        }
         env
     }
+}
+
+fn variable<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
+    env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
 }

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use musher_sandbox::Sandbox;
+use musher_sandbox::{Sandbox, SandboxBackend};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Mutex;
 
@@ -55,6 +55,11 @@ impl CommandSandbox {
 
     /// The way in for a command; `place` is where the sandbox is made, should it have to be.
     pub(super) async fn enter(&self, place: SandboxPlace) -> Result<Confinement, ProgramError> {
+        match self.sandbox.backend {
+            SandboxBackend::Namespaces => {}
+            // There is nothing to keep: rules are for each process and what it starts.
+            SandboxBackend::Landlock => return Ok(Confinement::of(self.sandbox.clone())),
+        }
         let mut kept = self.kept.lock().await;
         let first = match kept.as_ref().filter(|kept| kept.lives()) {
             Some(kept) => kept.first.clone(),

@@ -165,7 +165,7 @@ fn text(path: &Path, found: &[Detected], confined: SandboxProfile, logins: &[Str
         SandboxProfile::Off => {
             "\n  Agents have your own rights: this machine cannot confine them (`musher doctor` says why)."
         }
-        SandboxProfile::Workspace | SandboxProfile::Strict => {
+        SandboxProfile::Landlock | SandboxProfile::Workspace | SandboxProfile::Strict => {
             "\n  Agents are confined: each sees its worktree, a home of its own and the programs of this machine."
         }
     };

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use musher_sandbox::{
-    FORWARD_VERB, INSIDE_VERB, InsideOptions, InsidePart, InsideProgram, Restrictions,
-    SandboxEntrance, forward, inside,
+    AllowedPlaces, FORWARD_VERB, INSIDE_VERB, InsideOptions, InsidePart, InsideProgram,
+    Restrictions, SandboxEntrance, forward, inside,
 };
 
 use super::CliExit;
@@ -25,6 +25,7 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Option<InsideOptions> {
     let mut restrictions = Restrictions::default();
     let (mut proxy, mut hold, mut network) = (false, false, false);
     let (mut holder, mut folder) = (None, None);
+    let (mut alone, mut places) = (false, AllowedPlaces::default());
     for arg in args.by_ref() {
         let (name, value) = match arg.as_bytes().iter().position(|byte| *byte == b'=') {
             Some(at) => (&arg.as_bytes()[..at], OsStr::from_bytes(&arg.as_bytes()[at + 1..])),
@@ -36,6 +37,9 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Option<InsideOptions> {
             b"--proxy" => proxy = true,
             b"--hold" => hold = true,
             b"--network" => network = true,
+            b"--landlock" => alone = true,
+            b"--read" => places.read.push(value.into()),
+            b"--write" => places.write.push(value.into()),
             b"--processes" => restrictions.processes = Some(value.to_str()?.parse().ok()?),
             b"--enter" => holder = Some(value.to_str()?.parse().ok()?),
             b"--folder" => folder = Some(value.into()),
@@ -51,7 +55,12 @@ fn read(mut args: impl Iterator<Item = OsString>) -> Option<InsideOptions> {
         }
         _ => return None,
     };
-    Some(InsideOptions { restrictions, part })
+    let places = match (alone, &part) {
+        (true, InsidePart::Program { .. }) => Some(places),
+        (false, _) if places == AllowedPlaces::default() => None,
+        (true | false, _) => return None,
+    };
+    Some(InsideOptions { restrictions, places, part })
 }
 
 /// Whether this is the process that carries connections to the proxy.
@@ -111,13 +120,30 @@ mod tests {
         let restrictions = Restrictions { nested: true, processes: Some(40) };
         let line = "musher inside --nested --proxy --processes=40 -- sh -c -- --nested";
         let part = InsidePart::Program { proxy: true, program: shell() };
-        assert_eq!(told(line), Some(Some(InsideOptions { restrictions, part })));
+        assert_eq!(told(line), Some(Some(InsideOptions { restrictions, places: None, part })));
         let restrictions = Restrictions::default();
         let part = InsidePart::Holder { proxy: false };
-        assert_eq!(told("musher inside --hold"), Some(Some(InsideOptions { restrictions, part })));
+        assert_eq!(
+            told("musher inside --hold"),
+            Some(Some(InsideOptions { restrictions, places: None, part }))
+        );
         let entrance = SandboxEntrance { holder: 7, network: true, folder: "/w=t".into() };
         let part = InsidePart::Guest { entrance, program: shell() };
         let line = "musher inside --enter=7 --network --folder=/w=t -- sh -c -- --nested";
-        assert_eq!(told(line), Some(Some(InsideOptions { restrictions, part })));
+        assert_eq!(told(line), Some(Some(InsideOptions { restrictions, places: None, part })));
+    }
+
+    #[test]
+    fn the_helper_is_told_which_places_are_left() {
+        let line =
+            "musher inside --landlock --read=/usr --read=/a=b --write=/w -- sh -c -- --nested";
+        let places =
+            AllowedPlaces { read: vec!["/usr".into(), "/a=b".into()], write: vec!["/w".into()] };
+        let part = InsidePart::Program { proxy: false, program: shell() };
+        let restrictions = Restrictions::default();
+        let options = InsideOptions { restrictions, places: Some(places), part };
+        assert_eq!(told(line), Some(Some(options)));
+        assert_eq!(told("musher inside --read=/usr -- true"), Some(None), "nothing would hold it");
+        assert_eq!(told("musher inside --landlock --hold"), Some(None));
     }
 }

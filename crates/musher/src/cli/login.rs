@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use musher_runtime::{InteractiveProgram, find_program};
-use musher_sandbox::{Sandbox, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork};
 use serde_json::json;
 
 use super::place::{PlaceArgs, WorkLocation};
@@ -98,6 +98,14 @@ fn needed(agent: &AgentConfig) -> Result<AgentLogin, CliError> {
             );
             Err(CliError::hinted(message, format!("log in with `{}`", login.command)))
         }
+        // Where nothing can be mounted, a login cannot be shown to some runs and not to others.
+        SandboxProfile::Landlock => {
+            let message = format!(
+                "agent {} has no login of its own: profile = \"landlock\" cannot show one to it",
+                agent.name
+            );
+            Err(CliError::hinted(message, "give it a key by `env`"))
+        }
         SandboxProfile::Workspace | SandboxProfile::Strict => Ok(login),
     }
 }
@@ -148,6 +156,7 @@ fn sandbox(place: &WorkLocation, kept: &Path, tmp: &Path) -> Result<Sandbox, Cli
         hosts: Vec::new(),
         limits: SandboxLimits::default(),
         terminal: true,
+        backend: SandboxBackend::default(),
     })
 }
 

@@ -84,7 +84,9 @@ pub fn draft(detected: &[Detected], base_branch: Option<&str>, profile: SandboxP
     }
     let sandbox = match profile {
         SandboxProfile::Off => "# profile = \"workspace\"".to_owned(),
-        profile @ (SandboxProfile::Workspace | SandboxProfile::Strict) => {
+        profile @ (SandboxProfile::Landlock
+        | SandboxProfile::Workspace
+        | SandboxProfile::Strict) => {
             format!("profile = {}", quoted(profile.name()))
         }
     };
@@ -220,7 +222,8 @@ const WORKTREE: &str = r#"[worktree]
 
 [sandbox]
 # How far agents are confined: "off" (the rights of their user, the default), "workspace" (a worktree, a home of their own, and
-# the programs of the machine; needs bubblewrap) or "strict" (the same, and only hosts that are allowed).
+# the programs of the machine; needs bubblewrap) or "strict" (the same, and only hosts that are allowed). "landlock" is a weaker
+# one for machines on which bubblewrap cannot make namespaces.
 "#;
 
 const TABLES: &str = r#"

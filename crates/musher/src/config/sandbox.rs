@@ -14,6 +14,9 @@ pub enum SandboxProfile {
     /// It has the rights of its user.
     #[default]
     Off,
+    /// Rules of the kernel hold it to its worktree, a home of its own and the programs of the machine. Nothing is hidden from it, and
+    /// much is not held.
+    Landlock,
     /// It sees its worktree, a home of its own and the programs of the machine.
     Workspace,
     /// The same, and it reaches only hosts that are allowed.
@@ -21,13 +24,18 @@ pub enum SandboxProfile {
 }
 
 impl SandboxProfile {
-    const NAMES: &[(&str, Self)] =
-        &[("off", Self::Off), ("workspace", Self::Workspace), ("strict", Self::Strict)];
+    const NAMES: &[(&str, Self)] = &[
+        ("off", Self::Off),
+        ("landlock", Self::Landlock),
+        ("workspace", Self::Workspace),
+        ("strict", Self::Strict),
+    ];
 
     /// As it is written in a project file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
+            Self::Landlock => "landlock",
             Self::Workspace => "workspace",
             Self::Strict => "strict",
         }
@@ -62,6 +70,22 @@ impl SandboxConfig {
             processes: self.processes.map(u64::from),
             memory: self.memory,
             cpu_millis: self.cpu_millis,
+        }
+    }
+}
+
+impl SandboxConfig {
+    /// The key that its profile can do nothing with, if there is one.
+    pub fn misplaced(&self) -> Option<&'static str> {
+        match self.profile {
+            // Nothing can be mounted, the limit would count all processes of the user, and no namespace can be made.
+            SandboxProfile::Landlock if !self.caches.is_empty() => Some("caches"),
+            SandboxProfile::Landlock if self.processes.is_some() => Some("processes"),
+            SandboxProfile::Landlock if self.nested => Some("nested"),
+            SandboxProfile::Off
+            | SandboxProfile::Landlock
+            | SandboxProfile::Workspace
+            | SandboxProfile::Strict => None,
         }
     }
 }

@@ -47,19 +47,46 @@ fn judge(
     if !free.is_empty() || agents.is_empty() {
         diagnostics.push(unconfined(&free, tried));
     }
-    if let (Err(why), false) = (&tried.bubblewrap, confined.is_empty()) {
-        diagnostics.push(Diagnostic::bad(NAME, why.to_string(), why.hint()));
-        return diagnostics;
-    }
     for agent in confined {
-        diagnostics.push(Diagnostic::ok(NAME, sight(agent)));
-        diagnostics.extend(limits(agent));
-        diagnostics.extend(login(agent, environment, state));
-        diagnostics.extend(degraded(tried));
-        diagnostics.extend(upstream(agent, environment));
+        match missing(&agent.sandbox, tried) {
+            Some(missing) => diagnostics.push(missing),
+            None => {
+                diagnostics.push(Diagnostic::ok(NAME, sight(agent)));
+                diagnostics.extend(weaker(agent));
+                diagnostics.extend(limits(agent));
+                diagnostics.extend(login(agent, environment, state));
+                diagnostics.extend(degraded(tried));
+                diagnostics.extend(upstream(agent, environment));
+            }
+        }
     }
     diagnostics.dedup();
     diagnostics
+}
+
+/// Why a run of an agent with this sandbox does not start.
+fn missing(sandbox: &SandboxConfig, tried: &SandboxProbe) -> Option<Diagnostic> {
+    if let Some(key) = sandbox.misplaced() {
+        let says = format!("`{key}` means nothing with profile = \"{}\"", sandbox.profile.name());
+        return Some(Diagnostic::bad(NAME, says, "leave it out, or set another profile"));
+    }
+    let why = match sandbox.profile {
+        SandboxProfile::Off => None,
+        SandboxProfile::Landlock => tried.alone.as_ref().err(),
+        SandboxProfile::Workspace | SandboxProfile::Strict => tried.bubblewrap.as_ref().err(),
+    };
+    why.map(|why| Diagnostic::bad(NAME, why.to_string(), why.hint()))
+}
+
+/// What the profile of an agent does not hold, where that is much.
+fn weaker(agent: &AgentConfig) -> Option<Diagnostic> {
+    (agent.sandbox.profile == SandboxProfile::Landlock).then(|| {
+        let says = format!(
+            "agent {} is held by Landlock alone: git's objects, sockets, modes and times of files, command lines and the network are open to it",
+            agent.name
+        );
+        Diagnostic::warn(NAME, says, "set profile = \"workspace\" where bubblewrap works")
+    })
 }
 
 fn unconfined(free: &[&AgentConfig], tried: &SandboxProbe) -> Diagnostic {
@@ -77,6 +104,11 @@ fn unconfined(free: &[&AgentConfig], tried: &SandboxProbe) -> Diagnostic {
         Err(why @ SandboxUnavailable::Missing) => {
             format!("{why}: install it and set profile = \"workspace\" under [sandbox]")
         }
+        Err(why) if tried.alone.is_ok() => {
+            format!(
+                "set profile = \"landlock\" under [sandbox], which is weaker than a sandbox of bubblewrap ({why})"
+            )
+        }
         Err(why) => format!("run Musher as a user of its own, or in a container ({why})"),
     };
     Diagnostic::warn(NAME, says, fix)
@@ -87,10 +119,16 @@ fn sight(agent: &AgentConfig) -> String {
     let SandboxConfig { profile, read, write, hosts, caches, nested, .. } = &agent.sandbox;
     let network = match profile {
         SandboxProfile::Strict => "reaches only hosts that are allowed",
-        SandboxProfile::Off | SandboxProfile::Workspace => "has its network",
+        SandboxProfile::Off | SandboxProfile::Landlock | SandboxProfile::Workspace => {
+            "has its network"
+        }
+    };
+    let verb = match profile {
+        SandboxProfile::Landlock => "uses",
+        SandboxProfile::Off | SandboxProfile::Workspace | SandboxProfile::Strict => "sees",
     };
     let mut says = format!(
-        "agent {} is confined ({}): it sees its worktree, a home of its own and the programs of the machine, and {network}",
+        "agent {} is confined ({}): it {verb} its worktree, a home of its own and the programs of the machine, and {network}",
         agent.name,
         profile.name()
     );
@@ -126,7 +164,13 @@ fn login(
         return None;
     }
     let says = format!("agent {} has no login in its sandbox", agent.name);
-    Some(Diagnostic::warn(NAME, says, format!("musher login {}", agent.name)))
+    let fix = match agent.sandbox.profile {
+        SandboxProfile::Landlock => "give it a key by `env`".to_owned(),
+        SandboxProfile::Off | SandboxProfile::Workspace | SandboxProfile::Strict => {
+            format!("musher login {}", agent.name)
+        }
+    };
+    Some(Diagnostic::warn(NAME, says, fix))
 }
 
 /// What is wrong with the limits of an agent, found out by setting them.
@@ -193,7 +237,7 @@ mod tests {
 
     fn tried(bubblewrap: Result<(), SandboxUnavailable>) -> SandboxProbe {
         let bubblewrap = bubblewrap.map(|()| "/usr/bin/bwrap".into());
-        SandboxProbe { bubblewrap, landlock: Some(6), superuser: false }
+        SandboxProbe { bubblewrap, landlock: Some(6), alone: Ok(()), superuser: false }
     }
 
     fn told(sandbox: &str, bubblewrap: Result<(), SandboxUnavailable>) -> String {
@@ -228,6 +272,31 @@ mod tests {
         assert!(told.contains("agent a cannot start: ALL_PROXY names a proxy"), "{told}");
         assert!(!told.contains("pa55word"), "{told}");
         assert!(!judged("workspace").contains("cannot start"));
+    }
+
+    #[test]
+    fn landlock_alone_is_told_with_what_it_does_not_hold() {
+        let alone = "[sandbox]\nprofile = 'landlock'\n";
+        let told = told(alone, Err(SandboxUnavailable::Missing));
+        assert!(told.contains("is confined (landlock)"), "{told}");
+        assert!(told.contains("objects, sockets, modes"), "{told}");
+        let nothing = SandboxProbe {
+            alone: Err(SandboxUnavailable::NoLandlock),
+            ..tried(Err(SandboxUnavailable::Missing))
+        };
+        let told = format!("{:?}", judge(&agents(alone), &nothing, &Environment::default(), None));
+        assert!(told.contains("has no Landlock") && told.contains("6.12"), "{told}");
+        assert!(!told.contains("is confined"), "{told}");
+        let told = format!(
+            "{:?}",
+            judge(
+                &agents(&format!("{alone}processes = 4\n")),
+                &nothing,
+                &Environment::default(),
+                None
+            )
+        );
+        assert!(told.contains("`processes` means nothing with"), "{told}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod keeping;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ use keeping::Keeping;
 use musher_log::raw::RawWriter;
 use musher_log::{Lock, LockError, LogError, Writer};
 use musher_os::tuning::give_back_memory;
-use musher_sandbox::{Mount, PROXY_SOCKETS, SandboxNetwork};
+use musher_sandbox::{Mount, PROXY_SOCKETS, SandboxBackend, SandboxNetwork};
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
@@ -52,7 +52,7 @@ const RAW: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     #[error("the run's folder {0} cannot be used: {1}")]
-    Folder(std::path::PathBuf, io::Error),
+    Folder(PathBuf, io::Error),
     #[error(transparent)]
     Spec(#[from] SpecError),
     #[error(transparent)]
@@ -88,8 +88,8 @@ pub async fn host(
         if let Some(listeners) = &mut from_sandbox {
             listeners.plan_proxy(&mut session).map_err(|error| error.to_string())?;
         }
-        let reached_at = if spec.sandbox.is_some() { Path::new(TOOLS_INSIDE) } else { path };
-        let endpoint = tools.endpoint(reached_at).map_err(|error| error.to_string())?;
+        let endpoint =
+            tools.endpoint(&reached_at(&spec, path)).map_err(|error| error.to_string())?;
         session.mcp_servers.push(endpoint);
         session.tools = Some(tools.in_process());
         // Only an older build has not said: to know it takes the presets of every runtime.
@@ -148,6 +148,15 @@ impl SandboxListeners {
             proxy.plan = Some(plan);
         }
         Ok(())
+    }
+}
+
+/// The folder in which the agent finds the socket of the run's own tools.
+fn reached_at(spec: &RunSpec, path: &Path) -> PathBuf {
+    match spec.sandbox.as_ref().map(|sandbox| &sandbox.backend) {
+        None => path.to_owned(),
+        Some(SandboxBackend::Namespaces) => TOOLS_INSIDE.into(),
+        Some(SandboxBackend::Landlock) => folder::tools(path),
     }
 }
 

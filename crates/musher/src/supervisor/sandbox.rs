@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use musher_core::{ErrorClass, ErrorInfo, RunPlan, SlotId};
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
-use musher_sandbox::{Mount, MountAccess, Sandbox, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{Mount, MountAccess, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork};
 
 use super::SupervisorContext;
 use super::assign::{config_error, seat};
@@ -20,14 +20,22 @@ impl SupervisorContext {
     ) -> Result<Option<Sandbox>, ErrorInfo> {
         let project = self.settings.project();
         let config = seat(&project, plan)?.sandbox.clone();
-        match config.profile {
+        let backend = match config.profile {
             SandboxProfile::Off => return Ok(None),
-            SandboxProfile::Workspace | SandboxProfile::Strict => {}
+            SandboxProfile::Landlock => SandboxBackend::Landlock,
+            SandboxProfile::Workspace | SandboxProfile::Strict => SandboxBackend::Namespaces,
+        };
+        if let Some(key) = config.misplaced() {
+            let message = format!("`{key}` of [sandbox] means nothing with {}", shown(&config));
+            return Err(config_error(message).with_hint("leave it out, or set another profile"));
         }
-        self.sandbox_can_be_had().await?;
+        self.sandbox_can_be_had(&backend).await?;
         limits_can_be_had(config.limits()).await?;
         let state = self.home.path().to_owned();
-        let enclose = async move |slots: WorktreeSlots| slots.enclose(slot).await;
+        let enclose = async move |slots: WorktreeSlots| match backend {
+            SandboxBackend::Namespaces => slots.enclose(slot).await,
+            SandboxBackend::Landlock => slots.admit(slot).await,
+        };
         let enclosed = self.slots.apart(Lane::Slot(slot), "the sandbox", enclose).await;
         let mut sandbox = enclosed.map_err(|error: WorktreeError| unmade(&error.to_string()))?;
         let home = sandbox.home_at.clone();
@@ -53,20 +61,20 @@ impl SupervisorContext {
 
     /// Refuses a start where this machine cannot make a sandbox. It is tried out once; a failure is tried again, because it may have been
     /// mended.
-    async fn sandbox_can_be_had(&self) -> Result<(), ErrorInfo> {
-        let mut tried = self.sandbox_tried.lock().await;
-        if *tried {
+    async fn sandbox_can_be_had(&self, backend: &SandboxBackend) -> Result<(), ErrorInfo> {
+        let mut tried = self.sandboxes_tried.lock().await;
+        if tried.contains(backend) {
             return Ok(());
         }
         let scratch = self.home.scratch().map_err(|error| unmade(&error.to_string()))?;
-        let helper = self.program.clone();
+        let (helper, wanted) = (self.program.clone(), backend.clone());
         let probed = tokio::task::spawn_blocking(move || {
             let scratch = tempfile::tempdir_in(scratch)?;
-            Ok::<_, std::io::Error>(musher_sandbox::probe(&helper, scratch.path()))
+            Ok::<_, std::io::Error>(musher_sandbox::try_out(&wanted, &helper, scratch.path()))
         });
         let probed = probed.await.map_err(std::io::Error::other).and_then(|probed| probed);
-        match probed.map_err(|error| unmade(&error.to_string()))?.bubblewrap {
-            Ok(_) => *tried = true,
+        match probed.map_err(|error| unmade(&error.to_string()))? {
+            Ok(()) => tried.push(backend.clone()),
             Err(why) => return Err(unmade(&why.to_string()).with_hint(why.hint())),
         }
         Ok(())
@@ -75,6 +83,9 @@ impl SupervisorContext {
     /// The folder of the login that a person has made for this agent, if there is one. Programs renew their login and put it in the
     /// place of the old one, so all runs of the agent share the folder.
     fn login(&self, agent: &AgentConfig, home: &Path) -> Option<Mount> {
+        if agent.sandbox.profile == SandboxProfile::Landlock {
+            return None;
+        }
         let folder = agent.login()?.folder?;
         let kept = self.home.login(&agent.name).join(&folder);
         kept.is_dir().then(|| Mount::write(kept).at(home.join(folder)))
@@ -144,6 +155,11 @@ fn caches(config: &SandboxConfig, state: &Path, home: &Path) -> Result<Vec<Mount
         }
     }
     Ok(mounts)
+}
+
+/// A profile as it is written.
+fn shown(config: &SandboxConfig) -> String {
+    format!("profile = \"{}\"", config.profile.name())
 }
 
 fn unmade(why: &str) -> ErrorInfo {

@@ -53,16 +53,21 @@ impl Attempt {
 
 macro_rules! attempts {
     ($(#[test] fn $name:ident() { $control:ident, $line:expr $(, after $after:expr)? })*) => {
+        /// All of them, by name.
+        pub(crate) const ALL: &[(&str, $crate::attempts::Attempt)] = &[$((
+            stringify!($name),
+            $crate::attempts::Attempt {
+                line: $line,
+                after: concat!("true; ", $($after)?),
+                control: $crate::attempts::Control::$control,
+            },
+        )),*];
         $(
             #[test]
             fn $name() {
-                let after = concat!("true; ", $($after)?);
-                $crate::attempts::Attempt {
-                    line: $line,
-                    after,
-                    control: $crate::attempts::Control::$control,
-                }
-                .is_held();
+                let (_, attempt) =
+                    ALL.iter().find(|(name, _)| *name == stringify!($name)).unwrap();
+                attempt.is_held();
             }
         )*
     };

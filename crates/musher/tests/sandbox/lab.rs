@@ -131,6 +131,11 @@ impl Lab {
         self.inside_of(&self.sandbox, line)
     }
 
+    /// The sandbox of the same slot in which rules of Landlock are all that holds.
+    pub(crate) fn alone(&self) -> Sandbox {
+        self.block_on(self.slots.admit(SLOT)).unwrap()
+    }
+
     pub(crate) fn inside_of(&self, sandbox: &Sandbox, line: &str) -> String {
         self.inside_with(&self.arguments(sandbox, line))
     }
@@ -159,6 +164,8 @@ impl Lab {
         let children = format!("/proc/{0}/task/{0}/children", holder.id());
         let first: i32 = fs::read_to_string(children).unwrap().trim().parse().unwrap();
         let first = pidfd_open(Pid::from_raw(first).unwrap(), PidfdFlags::empty()).unwrap();
+        // Away from the number of the folder that is left open.
+        let first = rustix::io::fcntl_dupfd_cloexec(&first, 100).unwrap();
         rustix::io::fcntl_setfd(&first, rustix::io::FdFlags::empty()).unwrap();
         Kept { holder, first, sandbox: sandbox.clone() }
     }
@@ -210,6 +217,7 @@ impl Lab {
             .env("VICTIM", self.victim.id().to_string())
             .env("MAIN", &self.main)
             .env("POINTER", &self.pointer)
+            .env("HELPER", &self.sandbox.helper)
             .stdin(Stdio::null())
     }
 }

@@ -6,6 +6,7 @@
     reason = "tests start programs, and read their own environment"
 )]
 
+mod alone;
 mod attempts;
 mod commits;
 mod guests;

@@ -164,6 +164,7 @@ async fn a_run_whose_sandbox_cannot_be_had_does_not_start_and_says_why() {
     let told = view["error"].to_string();
     assert_ne!(view["outcome"], "completed", "{view:#}");
     assert!(told.contains("the sandbox cannot be made") && told.contains("profile"), "{told}");
+    assert!(told.contains("landlock") && told.contains("weaker"), "{told}");
     assert!(!project.state().join("worktrees/1/began").exists());
 }
 
@@ -273,4 +274,32 @@ async fn a_place_that_holds_what_is_kept_from_agents_is_refused() {
     let (_, run) = server.begin("go").await;
     let told = server.until_over(&run).await["error"].to_string();
     assert!(told.contains("cannot be given") && told.contains("which holds"), "{told}");
+}
+
+#[tokio::test]
+async fn a_run_held_by_landlock_alone_leaves_its_commits_and_reaches_its_tools() {
+    let line = "echo x > new; git add new; git commit -qm mine && echo COMMITTED; \
+                git update-ref refs/heads/main HEAD || echo KEPT; cat \"$(dirname $PWD)/../token\" || echo REFUSED; echo $HOME $TMPDIR; echo y > left";
+    let project = of_line_with(line, "profile = 'landlock'\n");
+    let main = project.git(&["rev-parse", "main"]);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    let told = printed(&project, &run);
+    assert_eq!(view["outcome"], "completed", "{view:#} {told}");
+    for word in ["COMMITTED", "KEPT", "REFUSED", "sandboxes/1/home", "sandboxes/1/tmp"] {
+        assert!(told.contains(word), "{word} is not in {told}");
+    }
+    assert_eq!(project.git(&["log", "--format=%s", "main..musher/s1/1"]), "Work\nmine\n");
+    assert_eq!(project.git(&["rev-parse", "main"]), main);
+    assert!(project.left().is_empty());
+}
+
+#[tokio::test]
+async fn a_key_that_landlock_alone_can_do_nothing_with_is_refused() {
+    let project = of_line_with("true", "profile = 'landlock'\ncaches = ['npm']\n");
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let told = server.until_over(&run).await["error"].to_string();
+    assert!(told.contains("`caches` of [sandbox] means nothing with"), "{told}");
 }

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use musher_runtime::{Runtime, SessionSpec};
-use musher_sandbox::{Mount, PROXY_FOLDER, PROXY_SOCKETS, Sandbox, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{
+    Mount, PROXY_FOLDER, PROXY_SOCKETS, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork,
+};
 use musher_testkit::programs;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,6 +73,7 @@ impl<S: Subject> Confined<S> {
             hosts: Vec::new(),
             limits: SandboxLimits::default(),
             terminal: false,
+            backend: SandboxBackend::default(),
         };
         SessionSpec { sandbox: Some(Arc::new(sandbox)), ..spec }
     }
