@@ -83,21 +83,26 @@ pub(super) struct GitOutput {
     pub(super) cut: bool,
 }
 
+/// Variables of every call.
+const FIXED: &[(&str, &str)] = &[
+    ("LC_ALL", "C"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "true"),
+    ("GIT_EDITOR", "true"),
+    ("GIT_SEQUENCE_EDITOR", "true"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+];
+
+/// Variables of a call in a sandbox. Missing objects stay missing: the agent's settings could name a program that fetches them.
+const CONFINED: &[(&str, &str)] = &[("GIT_NO_LAZY_FETCH", "1"), ("GIT_ALLOW_PROTOCOL", "none")];
+
 impl Call {
     pub(super) fn new(program: &Path, env: &GitEnv, folder: &Path) -> Self {
         let args = Self::always();
-        let fixed = [
-            ("LC_ALL", "C"),
-            ("GIT_TERMINAL_PROMPT", "0"),
-            ("GIT_ASKPASS", "true"),
-            ("GIT_EDITOR", "true"),
-            ("GIT_SEQUENCE_EDITOR", "true"),
-            ("GIT_OPTIONAL_LOCKS", "0"),
-            ("GIT_NO_REPLACE_OBJECTS", "1"),
-        ];
         let mut vars: Vec<(OsString, OsString)> =
             env.vars().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-        vars.extend(fixed.map(|(name, value)| (name.into(), value.into())));
+        vars.extend(FIXED.iter().map(|(name, value)| (name.into(), value.into())));
         Self {
             program: program.to_owned(),
             folder: folder.to_owned(),
@@ -120,8 +125,12 @@ impl Call {
         let call = Self::new(&command.program, env, Path::new("/"));
         let args = command.plain_args();
         let call = Self { verb: args.len().saturating_sub(own), args, ..call };
-        // Missing objects stay missing: the agent's settings could name a program that fetches them.
-        call.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none")
+        CONFINED.iter().fold(call, |call, (name, value)| call.env(name, value))
+    }
+
+    /// The names of the variables that a confined call has whoever makes it.
+    pub(super) fn fixed() -> impl Iterator<Item = &'static str> {
+        FIXED.iter().chain(CONFINED).map(|(name, _)| *name)
     }
 
     /// What every call is told before its subcommand.

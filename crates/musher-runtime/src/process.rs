@@ -51,9 +51,9 @@ pub(crate) use mark::{RunMark, is_mark};
 pub use memory::{TreeOf, memory};
 pub use other::OtherProcess;
 pub(crate) use program::folder;
-#[cfg(feature = "frames")]
-pub(crate) use program::start_error;
 pub use program::{ProgramError, find};
+#[cfg(feature = "frames")]
+pub(crate) use program::{find_for, start_error};
 pub use roots::reap_orphans;
 pub(crate) use sweep::sweep_own;
 pub use sweep::{control_group, sweep};

@@ -10,6 +10,7 @@ compile_error!("musher-sandbox runs on Linux; on Windows use WSL2");
 
 mod arguments;
 mod backend;
+mod container;
 mod enter;
 mod filter;
 mod forward;
@@ -23,6 +24,7 @@ mod sandbox;
 mod system;
 
 pub use backend::SandboxBackend;
+pub use container::{ContainerBackend, ContainerEngine};
 pub use forward::{PROXY_FOLDER, PROXY_PORTS, PROXY_SOCKETS, forward};
 pub use host::{BadHost, Destination, HostName, HostRule, is_public, stands_for};
 pub use inside::{InsideOptions, InsidePart, InsideProgram, Restrictions, SandboxEntrance, inside};

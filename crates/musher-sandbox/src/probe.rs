@@ -31,6 +31,12 @@ pub enum SandboxUnavailable {
     NoLandlock,
     #[error("Landlock does not hold a program on this machine: {0}")]
     RulesRefused(String),
+    #[error("no container engine is installed")]
+    NoEngine,
+    #[error("{engine} cannot run Musher's helper in a container of {image}: {said}")]
+    NoContainer { engine: &'static str, image: String, said: String },
+    #[error("a container cannot be given {}: a comma, a quote or a line break is in its name", .0.display())]
+    OddPath(PathBuf),
     #[error("the sandbox cannot be tried out: {0}")]
     Untried(#[from] std::io::Error),
 }
@@ -52,6 +58,11 @@ impl SandboxUnavailable {
             Self::NoLandlock => {
                 "use Linux 6.12 or newer with Landlock among its `lsm`, or set another profile"
             }
+            Self::NoEngine => "install podman or docker, or leave `image` out",
+            Self::NoContainer { .. } => {
+                "see that the engine answers, that the image was fetched, and that it has glibc (docs/security.md says what else), or leave `image` out"
+            }
+            Self::OddPath(_) => "give it another name, or leave `image` out",
             Self::RulesRefused(_) => "set profile = \"workspace\", or \"off\"",
             Self::Untried(_) => "see that the folder for temporary files can be written",
         }
@@ -103,7 +114,7 @@ pub fn try_out(
     scratch: &Path,
 ) -> Result<(), SandboxUnavailable> {
     let network = match backend {
-        SandboxBackend::Namespaces => SandboxNetwork::None,
+        SandboxBackend::Namespaces | SandboxBackend::Container(_) => SandboxNetwork::None,
         SandboxBackend::Landlock if landlock_version().is_none_or(|it| it < SCOPES_SINCE) => {
             return Err(SandboxUnavailable::NoLandlock);
         }
@@ -127,14 +138,21 @@ pub fn try_out(
         backend: backend.clone(),
     };
     let more = CommandMounts::default();
-    let command = sandbox.command(Path::new("/usr/bin/true"), &[], Path::new("/"), &more)?;
+    // An image may have no other program that can be counted on.
+    let (program, args) = match backend {
+        SandboxBackend::Container(_) => (helper, vec!["--version".into()]),
+        SandboxBackend::Namespaces | SandboxBackend::Landlock => ("/usr/bin/true".as_ref(), vec![]),
+    };
+    let command = sandbox.command(program, &args, Path::new("/"), &more)?;
     let stdin = 0;
-    let tried = std::process::Command::new(&command.program)
-        .args(command.args(stdin))
-        .env_clear()
-        .stdin(Stdio::from(in_memory(&command.options)?))
-        .stdout(Stdio::null())
-        .output()?;
+    let mut tried = std::process::Command::new(&command.program);
+    tried.args(command.args(stdin)).stdin(Stdio::from(in_memory(&command.options)?));
+    match backend {
+        // An engine finds its own files by them, and hands none on.
+        SandboxBackend::Container(_) => {}
+        SandboxBackend::Namespaces | SandboxBackend::Landlock => _ = tried.env_clear(),
+    }
+    let tried = tried.stdout(Stdio::null()).output()?;
     if tried.status.success() {
         return Ok(());
     }
@@ -143,6 +161,11 @@ pub fn try_out(
     Err(match backend {
         SandboxBackend::Namespaces => SandboxUnavailable::Refused(said),
         SandboxBackend::Landlock => SandboxUnavailable::RulesRefused(said),
+        SandboxBackend::Container(container) => SandboxUnavailable::NoContainer {
+            engine: container.engine.name(),
+            image: container.image.clone(),
+            said,
+        },
     })
 }
 

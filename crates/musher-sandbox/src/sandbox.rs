@@ -83,8 +83,8 @@ pub struct ConfinedCommand {
     pub program: PathBuf,
     /// What bubblewrap is told, to be read by it from a descriptor; nothing where there is no bubblewrap.
     pub options: Vec<u8>,
-    /// What is started inside.
-    inside: Vec<OsString>,
+    /// What is started inside; without bubblewrap, all arguments.
+    pub(crate) inside: Vec<OsString>,
 }
 
 impl ConfinedCommand {
@@ -115,6 +115,10 @@ pub struct CommandMounts {
     pub tools: Vec<Mount>,
     /// Files that it is handed.
     pub files: Vec<Mount>,
+    /// The variables that it is handed, by name. Only a container has to be told; elsewhere a program has those of its starter.
+    pub variables: Vec<OsString>,
+    /// What its container is called, if it is in one.
+    pub name: Option<String>,
 }
 
 impl Sandbox {
@@ -129,6 +133,10 @@ impl Sandbox {
         match &self.backend {
             SandboxBackend::Namespaces => {}
             SandboxBackend::Landlock => return Ok(self.by_rules(program, args, more)),
+            SandboxBackend::Container(container) => {
+                self.refuse_links(more)?;
+                return container.command(self, program, args, cwd, more);
+            }
         }
         let mut inside = self.helper();
         if self.network == SandboxNetwork::Proxy {
@@ -178,7 +186,7 @@ impl Sandbox {
     /// Where its home is for the program: only a mount can put the private one in the place of the user's.
     pub fn home_inside(&self) -> &Path {
         match self.backend {
-            SandboxBackend::Namespaces => &self.home_at,
+            SandboxBackend::Namespaces | SandboxBackend::Container(_) => &self.home_at,
             SandboxBackend::Landlock => &self.home,
         }
     }
@@ -186,7 +194,7 @@ impl Sandbox {
     /// Where its temporary files are for the program.
     pub fn tmp_inside(&self) -> &Path {
         match self.backend {
-            SandboxBackend::Namespaces => Path::new("/tmp"),
+            SandboxBackend::Namespaces | SandboxBackend::Container(_) => Path::new("/tmp"),
             SandboxBackend::Landlock => &self.tmp,
         }
     }

@@ -2,10 +2,11 @@
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::path::Path;
 use std::time::Duration;
 
 use musher_os::untrusted::{self, Kind, Unfit};
-use musher_sandbox::{CommandMounts, Sandbox, program_mounts};
+use musher_sandbox::{CommandMounts, Sandbox, SandboxBackend, program_mounts};
 use tracing::warn;
 
 use super::{Enclosed, OwnBranch, Seen};
@@ -114,9 +115,18 @@ impl Enclosed<'_> {
         let args: Vec<OsString> =
             Call::always().into_iter().chain(args.iter().map(Into::into)).collect();
         let root = self.checkout.root();
-        let tools = program_mounts(&inner.program, &sandbox.home_at);
-        let more = CommandMounts { tools, files: Vec::new() };
-        let command = sandbox.command(&inner.program, &args, root, &more);
+        let (program, more) = match sandbox.backend {
+            SandboxBackend::Namespaces | SandboxBackend::Landlock => {
+                let tools = program_mounts(&inner.program, &sandbox.home_at);
+                (inner.program.as_path(), CommandMounts { tools, ..CommandMounts::default() })
+            }
+            // The git of the image, with nothing of the user's own variables.
+            SandboxBackend::Container(_) => {
+                let variables = Call::fixed().map(OsString::from).collect();
+                (Path::new("git"), CommandMounts { variables, ..CommandMounts::default() })
+            }
+        };
+        let command = sandbox.command(program, &args, root, &more);
         let command = command.map_err(|error| GitError::Sandbox { why: error.to_string() })?;
         Ok(Call::confined(&command, own, &inner.env))
     }

@@ -39,11 +39,21 @@ impl WorktreeSlots {
 
     /// Makes the sandbox of a slot ready, with the repository as it is now. The home of an earlier run stays.
     pub async fn enclose(&self, slot: SlotId) -> Result<Sandbox, WorktreeError> {
+        self.enclose_by(slot, &SandboxBackend::Namespaces).await
+    }
+
+    /// The same for a sandbox that something else makes. Git reads what comes over in one of the same kind.
+    pub async fn enclose_by(
+        &self,
+        slot: SlotId,
+        backend: &SandboxBackend,
+    ) -> Result<Sandbox, WorktreeError> {
         let places = self.places()?;
         let own = self.bring_over(slot).await?;
         let checkout = self.checkout(slot)?;
         let enclosed = self.enclosed(places, slot, &checkout);
         enclosed.make(&own).await?;
+        note_backend(places, slot, backend)?;
         let sandbox = sandbox(places, slot, &enclosed);
         make_private(&sandbox)?;
         Ok(sandbox)
@@ -159,8 +169,33 @@ fn sandbox(places: &SandboxPlaces, slot: SlotId, enclosed: &Enclosed<'_>) -> San
         hosts: Vec::new(),
         limits: SandboxLimits::default(),
         terminal: false,
-        backend: SandboxBackend::default(),
+        backend: backend(places, slot),
     }
+}
+
+/// No note of what makes a sandbox is longer.
+const MAX_NOTE_BYTES: u64 = 1 << 16;
+
+fn note_of(places: &SandboxPlaces, slot: SlotId) -> PathBuf {
+    slot_folder(places, slot).join("backend")
+}
+
+/// Notes what makes the sandbox of a slot, where no agent can write it.
+fn note_backend(
+    places: &SandboxPlaces,
+    slot: SlotId,
+    backend: &SandboxBackend,
+) -> Result<(), WorktreeError> {
+    let path = note_of(places, slot);
+    let noted = serde_json::to_vec(backend).map_err(io::Error::other);
+    let noted = noted.and_then(|text| untrusted::replace(&path, &text));
+    noted.map_err(WorktreeError::io(path))
+}
+
+/// What makes the sandbox of a slot; bubblewrap, where nothing was noted.
+fn backend(places: &SandboxPlaces, slot: SlotId) -> SandboxBackend {
+    let noted = untrusted::read(&note_of(places, slot), MAX_NOTE_BYTES);
+    noted.ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default()
 }
 
 /// Makes the folders that only the sandbox uses.

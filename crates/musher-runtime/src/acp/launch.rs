@@ -81,7 +81,8 @@ fn launch(
     };
     let search =
         attempt.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
-    let program = process::find(program, search).map_err(|error| start_error(preset, &error))?;
+    let program = process::find_for(attempt.spec.sandbox.as_deref(), program, search)
+        .map_err(|error| start_error(preset, &error))?;
     let mut args: Vec<OsString> = preset.args.iter().map(Into::into).collect();
     let mut env = attempt.env.to_vec();
     let extra = match files {

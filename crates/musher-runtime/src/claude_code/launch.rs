@@ -110,7 +110,8 @@ pub(super) fn prepare(attempt: &Attempt, session: &SessionId) -> Result<Prepared
     let program = spec.program.as_deref().unwrap_or(Path::new("claude"));
     let search =
         attempt.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
-    let program = process::find(program, search).map_err(|error| start_error(&error))?;
+    let program = process::find_for(spec.sandbox.as_deref(), program, search)
+        .map_err(|error| start_error(&error))?;
     let mcp_file = mcp_config(&spec.mcp_servers, spec.session_dir.as_deref()).transpose().map_err(
         |error| {
             let message = format!("the tool servers could not be handed over: {error}");

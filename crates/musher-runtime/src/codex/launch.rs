@@ -129,7 +129,8 @@ fn launch(attempt: &Attempt, home: &CodexHome) -> Result<Launch, ErrorInfo> {
     let program = spec.program.as_deref().unwrap_or(Path::new("codex"));
     let search =
         attempt.env.iter().find(|(name, _)| name == "PATH").map(|(_, path)| path.as_os_str());
-    let program = process::find(program, search).map_err(|error| start_error(&error))?;
+    let program = process::find_for(spec.sandbox.as_deref(), program, search)
+        .map_err(|error| start_error(&error))?;
     let mut env = attempt.env.to_vec();
     env.retain(|(name, _)| name != home::VARIABLE);
     env.push((home::VARIABLE.into(), home.path.clone().into()));

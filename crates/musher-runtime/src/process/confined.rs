@@ -7,15 +7,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use musher_sandbox::{
-    CommandMounts, Mount, PROXY_PORTS, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork,
-    certificate_mounts, in_memory, program_mounts, toolchain_mounts, toolchain_variables,
+    CommandMounts, ContainerBackend, Mount, PROXY_PORTS, Sandbox, SandboxBackend, SandboxLimits,
+    SandboxNetwork, certificate_mounts, in_memory, program_mounts, toolchain_mounts,
+    toolchain_variables,
 };
 
-use super::Launch;
+use super::{Launch, MARK, RunMark};
 
 /// Variables that lead to services of the user's session, none of which is there inside.
 const LEFT_OUT: &[&str] =
     &["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "SSH_AUTH_SOCK", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"];
+
+/// Variables that mean something on this machine alone, and nothing in an image.
+const OF_THIS_MACHINE: &[&str] = &[
+    "CARGO_HOME",
+    "GOPATH",
+    "GOROOT",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "PATH",
+    "PYENV_ROOT",
+    "RUSTUP_HOME",
+    "SHELL",
+    "VIRTUAL_ENV",
+];
+
+/// Variables of the user's session that an engine needs to find its own.
+const OF_ENGINES: &[&str] = &["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
 
 /// Variables by which programs find a proxy, each in both ways to write it.
 const HTTP_PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
@@ -50,6 +68,8 @@ pub(super) enum SandboxHolders {
     Root,
     /// Both processes of bubblewrap.
     RootAndChild,
+    /// The client of an engine, which hands signals on. Whatever else of the engine's is in the tree would end the container by force.
+    Engine,
 }
 
 /// What is to be started in a sandbox.
@@ -58,12 +78,13 @@ pub(super) struct ConfinedProgram<'a> {
     pub(super) args: &'a [OsString],
     pub(super) cwd: &'a Path,
     pub(super) env: &'a [(OsString, OsString)],
+    pub(super) mark: &'a RunMark,
 }
 
 impl<'a> From<&'a Launch> for ConfinedProgram<'a> {
     fn from(launch: &'a Launch) -> Self {
-        let Launch { program, args, cwd, env, .. } = launch;
-        Self { program, args, cwd, env }
+        let Launch { program, args, cwd, env, mark, .. } = launch;
+        Self { program, args, cwd, env, mark }
     }
 }
 
@@ -91,8 +112,12 @@ impl Confinement {
         Self { sandbox, part: ConfinedPart::Guest(holder), files: Vec::new() }
     }
 
+    /// What control groups of ours have to hold; the engine of a container does it itself.
     pub(super) fn limits(&self) -> SandboxLimits {
-        self.sandbox.limits
+        match self.sandbox.backend {
+            SandboxBackend::Namespaces | SandboxBackend::Landlock => self.sandbox.limits,
+            SandboxBackend::Container(_) => SandboxLimits::default(),
+        }
     }
 
     pub(super) fn holders(&self) -> SandboxHolders {
@@ -101,6 +126,7 @@ impl Confinement {
                 SandboxBackend::Namespaces => SandboxHolders::RootAndChild,
                 // The helper has become the program.
                 SandboxBackend::Landlock => SandboxHolders::None,
+                SandboxBackend::Container(_) => SandboxHolders::Engine,
             },
             ConfinedPart::Holder => SandboxHolders::RootAndChild,
             ConfinedPart::Guest(_) => SandboxHolders::Root,
@@ -108,7 +134,7 @@ impl Confinement {
     }
 
     pub(super) fn start(&self, launch: &ConfinedProgram<'_>) -> io::Result<ConfinedStart> {
-        let env = self.environment(launch.env);
+        let mut env = self.environment(launch.env);
         let sandbox = &self.sandbox;
         let confined = match &self.part {
             ConfinedPart::Own => {
@@ -122,6 +148,10 @@ impl Confinement {
             }
         };
         let confined = confined.map_err(io::Error::other)?;
+        if let SandboxBackend::Container(_) = sandbox.backend {
+            let own = |name: &OsStr| OF_ENGINES.iter().any(|known| name == *known);
+            env.extend(launch.env.iter().filter(|(name, _)| own(name)).cloned());
+        }
         let kept = in_memory(&confined.options)?;
         let args = confined.args(kept.as_raw_fd());
         Ok(ConfinedStart { program: confined.program, args, env, kept })
@@ -130,11 +160,24 @@ impl Confinement {
     /// What this process needs of the machine beside the mounts of its sandbox.
     fn more(&self, launch: &ConfinedProgram<'_>, env: &[(OsString, OsString)]) -> CommandMounts {
         let home = &self.sandbox.home_at;
-        let mut tools = toolchain_mounts(home, |name| variable(env, name));
-        tools.extend(program_mounts(launch.program, home));
+        let mut tools = program_mounts(launch.program, home);
+        let (mut variables, mut container) = (Vec::new(), None);
+        match self.sandbox.backend {
+            SandboxBackend::Namespaces | SandboxBackend::Landlock => {
+                tools.splice(0..0, toolchain_mounts(home, |name| variable(env, name)));
+            }
+            // Its tools are those of the image.
+            SandboxBackend::Container(_) => {
+                let own = |name: &OsStr| OF_THIS_MACHINE.iter().any(|known| name == *known);
+                let names = env.iter().map(|(name, _)| name).filter(|name| !own(name));
+                variables.extend(names.cloned().chain([MARK.into()]));
+                let part = uuid::Uuid::new_v4().simple().to_string();
+                container = Some(ContainerBackend::name(launch.mark.own(), &part));
+            }
+        }
         let pairs = env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()));
         tools.extend(certificate_mounts(pairs));
-        CommandMounts { tools, files: self.files.clone() }
+        CommandMounts { tools, files: self.files.clone(), variables, name: container }
     }
 
     fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {

@@ -10,7 +10,7 @@ use musher_sandbox::Sandbox;
 use rustix::io::FdFlags;
 
 use super::confined::ConfinedProgram;
-use super::{Confinement, Environment};
+use super::{Confinement, Environment, RunMark};
 
 /// It has the terminal of this process, and dies with it.
 #[derive(Debug)]
@@ -26,7 +26,8 @@ impl InteractiveProgram {
     pub fn run(&self, sandbox: Sandbox, cwd: &Path) -> io::Result<ExitStatus> {
         let confinement = Confinement::of(Arc::new(Sandbox { terminal: true, ..sandbox }));
         let env = self.environment.select(&["TERM", "COLORTERM"], &["NO_COLOR"]);
-        let program = ConfinedProgram { program: &self.program, args: &self.args, cwd, env: &env };
+        let (program, args, mark) = (&self.program, &self.args, &RunMark::new(None));
+        let program = ConfinedProgram { program, args, cwd, env: &env, mark };
         let start = confinement.start(&program)?;
         // This process does nothing else meanwhile, so nobody but this program gets the descriptor.
         rustix::io::fcntl_setfd(&start.kept, FdFlags::empty())?;

@@ -50,6 +50,11 @@ impl RunMark {
         &self.value
     }
 
+    /// The outermost of the marks that this process has given away, which is that of the run.
+    pub(super) fn own(&self) -> &str {
+        self.inside.first().unwrap_or(&self.own)
+    }
+
     /// The marks that it is inside of, and itself.
     pub(super) fn way(&self) -> impl Iterator<Item = &str> {
         self.inside.iter().chain([&self.own]).map(String::as_str)

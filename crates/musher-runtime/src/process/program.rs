@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 #[cfg(feature = "frames")]
 use musher_core::{ErrorClass, ErrorInfo, HintCode};
+#[cfg(feature = "frames")]
+use musher_sandbox::{Sandbox, SandboxBackend};
 
 /// Why a process could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +70,21 @@ pub fn find(program: &Path, search_path: Option<&OsStr>) -> Result<PathBuf, Prog
     }
     Err(found_but_unusable
         .unwrap_or_else(|| ProgramError::NotOnPath { name: program.display().to_string() }))
+}
+
+/// The same for a program of a session: in a container a name means a program of the image, which nobody can look for here.
+#[cfg(feature = "frames")]
+pub(crate) fn find_for(
+    sandbox: Option<&Sandbox>,
+    program: &Path,
+    search_path: Option<&OsStr>,
+) -> Result<PathBuf, ProgramError> {
+    match sandbox.map(|sandbox| &sandbox.backend) {
+        Some(SandboxBackend::Container(_)) if program.components().count() == 1 => {
+            Ok(program.to_owned())
+        }
+        Some(_) | None => find(program, search_path),
+    }
 }
 
 fn check(path: &Path) -> Result<&Path, ProgramError> {

@@ -104,6 +104,7 @@ impl ProcessTree {
                 SandboxHolders::None => false,
                 SandboxHolders::Root => member.id.pid == root,
                 SandboxHolders::RootAndChild => member.id.pid == root || member.parent == root,
+                SandboxHolders::Engine => member.id.pid != root,
             };
             // They would take everything inside along, without a chance to tidy up.
             if holds {
@@ -123,6 +124,10 @@ impl ProcessTree {
     /// Kills all who were not noted, except the agent itself; gives back who of them is still there.
     #[cfg(feature = "frames")]
     pub(super) fn kill_unnoted(&mut self) -> Vec<i32> {
+        if self.holders == SandboxHolders::Engine {
+            // When they were noted the container may have been on its way, and the agent would be taken for one of its tools.
+            return Vec::new();
+        }
         let deadline = Instant::now() + KILL_VERIFY_TIMEOUT;
         loop {
             let root = self.root;

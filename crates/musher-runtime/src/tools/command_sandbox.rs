@@ -57,8 +57,10 @@ impl CommandSandbox {
     pub(super) async fn enter(&self, place: SandboxPlace) -> Result<Confinement, ProgramError> {
         match self.sandbox.backend {
             SandboxBackend::Namespaces => {}
-            // There is nothing to keep: rules are for each process and what it starts.
-            SandboxBackend::Landlock => return Ok(Confinement::of(self.sandbox.clone())),
+            // There is nothing to keep: rules are for each process and what it starts, and a container is made for each command.
+            SandboxBackend::Landlock | SandboxBackend::Container(_) => {
+                return Ok(Confinement::of(self.sandbox.clone()));
+            }
         }
         let mut kept = self.kept.lock().await;
         let first = match kept.as_ref().filter(|kept| kept.lives()) {

@@ -241,6 +241,8 @@ const TABLES: &str = r#"
 # How much memory and how many processors a run may take; needs control groups. Default: no limit.
 # memory = "8 GiB"
 # cpu = 2.5
+# Agents run in a container of this image, made by podman or docker; their programs are those of the image. Default: no container.
+# image = "localhost/agents:1"
 
 [limits]
 # How many runs at the same time: in all, for each agent, for each story.

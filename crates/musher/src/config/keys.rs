@@ -104,7 +104,18 @@ pub(super) const WORKTREE: KeyTable =
 
 pub(super) const SANDBOX: KeyTable = KeyTable {
     name: "[sandbox]",
-    keys: &["profile", "read", "write", "hosts", "caches", "nested", "processes", "memory", "cpu"],
+    keys: &[
+        "profile",
+        "read",
+        "write",
+        "hosts",
+        "caches",
+        "nested",
+        "processes",
+        "memory",
+        "cpu",
+        "image",
+    ],
 };
 
 pub(super) const LIMITS: KeyTable =

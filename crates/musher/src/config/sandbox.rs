@@ -62,6 +62,8 @@ pub struct SandboxConfig {
     pub memory: Option<u64>,
     /// Thousandths of a processor.
     pub cpu_millis: Option<u32>,
+    /// The image of the containers that agents run in, instead of a sandbox on the machine itself.
+    pub image: Option<String>,
 }
 
 impl SandboxConfig {
@@ -75,6 +77,12 @@ impl SandboxConfig {
 }
 
 impl SandboxConfig {
+    /// Whether a program is one of the image, and not one of this machine.
+    pub fn is_of_image(&self, program: &Path) -> bool {
+        let contained = self.profile >= SandboxProfile::Workspace && self.image.is_some();
+        contained && program.components().count() == 1
+    }
+
     /// The key that its profile can do nothing with, if there is one.
     pub fn misplaced(&self) -> Option<&'static str> {
         match self.profile {
@@ -82,6 +90,13 @@ impl SandboxConfig {
             SandboxProfile::Landlock if !self.caches.is_empty() => Some("caches"),
             SandboxProfile::Landlock if self.processes.is_some() => Some("processes"),
             SandboxProfile::Landlock if self.nested => Some("nested"),
+            SandboxProfile::Landlock if self.image.is_some() => Some("image"),
+            // An engine lets nobody make namespaces inside.
+            SandboxProfile::Workspace | SandboxProfile::Strict
+                if self.nested && self.image.is_some() =>
+            {
+                Some("nested")
+            }
             SandboxProfile::Off
             | SandboxProfile::Landlock
             | SandboxProfile::Workspace
@@ -121,6 +136,7 @@ pub(super) struct RawSandbox {
     processes: Option<u32>,
     memory: Option<At<String>>,
     cpu: Option<f64>,
+    image: Option<At<String>>,
 }
 
 pub(super) fn read(
@@ -138,6 +154,7 @@ pub(super) fn read(
         processes: reader.count(&fields, "processes"),
         memory: reader.text(&fields, "memory"),
         cpu: reader.amount(&fields, "cpu"),
+        image: reader.text(&fields, "image"),
     })
 }
 
@@ -159,6 +176,7 @@ pub(super) fn resolve(
     let caches = raw.caches.iter().filter_map(|name| reader.parse(name, cache));
     let caches: Vec<SandboxCache> = caches.collect();
     let memory = raw.memory.as_ref().and_then(|size| reader.parse(size, value::size));
+    let image = raw.image.as_ref().and_then(|name| reader.parse(name, image));
     SandboxConfig {
         profile: profile.unwrap_or(project.profile),
         read: [project.read.clone(), read].concat(),
@@ -169,6 +187,7 @@ pub(super) fn resolve(
         processes: raw.processes.or(project.processes),
         memory: memory.or(project.memory),
         cpu_millis: raw.cpu.map(millis).or(project.cpu_millis),
+        image: image.unwrap_or_else(|| project.image.clone()),
     }
 }
 
@@ -182,6 +201,20 @@ fn host(text: &str) -> Result<String, Wrong> {
         "write a host such as \"api.example.com\", \"*.example.com\" or \"db.example.com:5432\"";
     let rule = text.parse::<musher_sandbox::HostRule>();
     rule.map(|_| text.to_owned()).map_err(|error| Wrong::new(error.to_string()).with_fix(fix))
+}
+
+/// The name of an image; an empty one means none, also where the project names one.
+fn image(text: &str) -> Result<Option<String>, Wrong> {
+    let plain =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/' | ':' | '@');
+    match text.chars().next() {
+        None => Ok(None),
+        Some(first) if first.is_ascii_alphanumeric() && text.chars().all(plain) => {
+            Ok(Some(text.to_owned()))
+        }
+        Some(_) => Err(Wrong::new(format!("`{}` is no name of an image", shown(text)))
+            .with_fix("write one such as \"localhost/agents:1\"")),
+    }
 }
 
 fn cache(text: &str) -> Result<SandboxCache, Wrong> {

@@ -112,6 +112,8 @@ struct SandboxPowers {
     memory: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cpu_millis: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image: Option<String>,
 }
 
 impl SandboxPowers {
@@ -128,6 +130,7 @@ impl SandboxPowers {
             processes: sandbox.processes,
             memory: sandbox.memory,
             cpu_millis: sandbox.cpu_millis,
+            image: sandbox.image.clone(),
         })
     }
 
@@ -138,6 +141,7 @@ impl SandboxPowers {
         lines.extend(self.hosts.iter().map(|host| format!("sandbox: reaches {host:?}")));
         lines.extend(self.caches.iter().map(|cache| format!("sandbox: cache {cache}")));
         lines.extend(self.nested.then(|| "sandbox: namespaces of its own".to_owned()));
+        lines.extend(self.image.iter().map(|image| format!("sandbox: container of {image:?}")));
         lines.extend(self.processes.map(|most| format!("sandbox: at most {most} processes")));
         lines.extend(self.memory.map(|most| format!("sandbox: at most {most} bytes of memory")));
         let cpu = self.cpu_millis.map(|most| f64::from(most) / 1000.0);

@@ -187,7 +187,14 @@ pub(super) fn wanted(site: &DiagnosticContext, project: Option<&ProjectConfig>) 
     let mut needs: Vec<Need> = Vec::new();
     match (project, &site.repo) {
         (Some(project), Ok(repo)) => {
-            for need in project.agents.iter().map(|agent| Need::of(agent, repo)) {
+            // Nobody can look for a program of an image here.
+            let here = |agent: &&AgentConfig| {
+                let program = agent.program(repo);
+                let program =
+                    program.or_else(|| runtimes::program(&agent.runtime, agent.preset.as_ref()));
+                !program.is_some_and(|program| agent.sandbox.is_of_image(&program))
+            };
+            for need in project.agents.iter().filter(here).map(|agent| Need::of(agent, repo)) {
                 if !needs.contains(&need) {
                     needs.push(need);
                 }

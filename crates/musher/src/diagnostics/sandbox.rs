@@ -1,9 +1,10 @@
 //! Whether agents are confined, whether this machine can do that, and what each of them sees of it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use musher_runtime::Environment;
-use musher_sandbox::{SandboxProbe, SandboxUnavailable, probe};
+use musher_sandbox::{ContainerBackend, SandboxBackend, SandboxProbe, SandboxUnavailable, probe};
 
 use super::diagnostic::Diagnostic;
 use crate::config::{AgentConfig, EnvSource, ProjectConfig, SandboxConfig, SandboxProfile};
@@ -27,7 +28,22 @@ pub(super) fn diagnose(
             return vec![Diagnostic::warn(NAME, says, "see that temporary files can be written")];
         }
     };
-    judge(project.map_or(&[], |project| &project.agents), &tried, environment, state)
+    let agents: &[AgentConfig] = project.map_or(&[], |project| &project.agents);
+    let images = agents.iter().filter_map(|agent| agent.sandbox.image.clone());
+    let images: BTreeSet<String> = images.collect();
+    let contained = images.into_iter().map(|image| (image.clone(), try_container(&image)));
+    judge(agents, &tried, &contained.collect(), environment, state)
+}
+
+/// What containers of each image are made by, or why they cannot be.
+type Containers = BTreeMap<String, Result<ContainerBackend, SandboxUnavailable>>;
+
+fn try_container(image: &str) -> Result<ContainerBackend, SandboxUnavailable> {
+    let container = ContainerBackend::of(image)?;
+    let scratch = tempfile::tempdir()?;
+    let backend = SandboxBackend::Container(container.clone());
+    musher_sandbox::try_out(&backend, &std::env::current_exe()?, scratch.path())?;
+    Ok(container)
 }
 
 fn try_out() -> std::io::Result<SandboxProbe> {
@@ -38,6 +54,7 @@ fn try_out() -> std::io::Result<SandboxProbe> {
 fn judge(
     agents: &[AgentConfig],
     tried: &SandboxProbe,
+    containers: &Containers,
     environment: &Environment,
     state: Option<&Path>,
 ) -> Vec<Diagnostic> {
@@ -48,10 +65,11 @@ fn judge(
         diagnostics.push(unconfined(&free, tried));
     }
     for agent in confined {
-        match missing(&agent.sandbox, tried) {
+        match missing(&agent.sandbox, tried, containers) {
             Some(missing) => diagnostics.push(missing),
             None => {
                 diagnostics.push(Diagnostic::ok(NAME, sight(agent)));
+                diagnostics.extend(engine(&agent.sandbox, containers));
                 diagnostics.extend(weaker(agent));
                 diagnostics.extend(limits(agent));
                 diagnostics.extend(login(agent, environment, state));
@@ -65,7 +83,11 @@ fn judge(
 }
 
 /// Why a run of an agent with this sandbox does not start.
-fn missing(sandbox: &SandboxConfig, tried: &SandboxProbe) -> Option<Diagnostic> {
+fn missing(
+    sandbox: &SandboxConfig,
+    tried: &SandboxProbe,
+    containers: &Containers,
+) -> Option<Diagnostic> {
     if let Some(key) = sandbox.misplaced() {
         let says = format!("`{key}` means nothing with profile = \"{}\"", sandbox.profile.name());
         return Some(Diagnostic::bad(NAME, says, "leave it out, or set another profile"));
@@ -73,9 +95,20 @@ fn missing(sandbox: &SandboxConfig, tried: &SandboxProbe) -> Option<Diagnostic> 
     let why = match sandbox.profile {
         SandboxProfile::Off => None,
         SandboxProfile::Landlock => tried.alone.as_ref().err(),
-        SandboxProfile::Workspace | SandboxProfile::Strict => tried.bubblewrap.as_ref().err(),
+        SandboxProfile::Workspace | SandboxProfile::Strict => match &sandbox.image {
+            None => tried.bubblewrap.as_ref().err(),
+            Some(image) => containers.get(image).and_then(|tried| tried.as_ref().err()),
+        },
     };
     why.map(|why| Diagnostic::bad(NAME, why.to_string(), why.hint()))
+}
+
+/// What makes the containers of an agent.
+fn engine(sandbox: &SandboxConfig, containers: &Containers) -> Option<Diagnostic> {
+    let Ok(container) = containers.get(sandbox.image.as_ref()?)? else { return None };
+    let ContainerBackend { engine, program, image } = container;
+    let says = format!("{} ({}) runs containers of {image}", engine.name(), program.display());
+    Some(Diagnostic::ok(NAME, says))
 }
 
 /// What the profile of an agent does not hold, where that is much.
@@ -116,7 +149,7 @@ fn unconfined(free: &[&AgentConfig], tried: &SandboxProbe) -> Diagnostic {
 
 /// What an agent can see, in a sentence.
 fn sight(agent: &AgentConfig) -> String {
-    let SandboxConfig { profile, read, write, hosts, caches, nested, .. } = &agent.sandbox;
+    let SandboxConfig { profile, read, write, hosts, caches, nested, image, .. } = &agent.sandbox;
     let network = match profile {
         SandboxProfile::Strict => "reaches only hosts that are allowed",
         SandboxProfile::Off | SandboxProfile::Landlock | SandboxProfile::Workspace => {
@@ -142,6 +175,7 @@ fn sight(agent: &AgentConfig) -> String {
     add("reaches", hosts.clone());
     add("shares the caches", caches.iter().map(|cache| cache.name.to_owned()).collect());
     add("has at most", most(&agent.sandbox));
+    add("is in a container of", image.iter().cloned().collect());
     add("makes", nested.then(|| "namespaces of its own".to_owned()).into_iter().collect());
     says
 }
@@ -176,7 +210,8 @@ fn login(
 /// What is wrong with the limits of an agent, found out by setting them.
 fn limits(agent: &AgentConfig) -> Option<Diagnostic> {
     let limits = agent.sandbox.limits();
-    if limits.memory.is_none() && limits.cpu_millis.is_none() {
+    let by_engine = agent.sandbox.image.is_some();
+    if by_engine || (limits.memory.is_none() && limits.cpu_millis.is_none()) {
         return None;
     }
     let why = musher_runtime::can_be_limited(limits).err()?;
@@ -241,7 +276,16 @@ mod tests {
     }
 
     fn told(sandbox: &str, bubblewrap: Result<(), SandboxUnavailable>) -> String {
-        format!("{:?}", judge(&agents(sandbox), &tried(bubblewrap), &Environment::default(), None))
+        format!(
+            "{:?}",
+            judge(
+                &agents(sandbox),
+                &tried(bubblewrap),
+                &Containers::new(),
+                &Environment::default(),
+                None
+            )
+        )
     }
 
     #[test]
@@ -266,7 +310,7 @@ mod tests {
         let set = Environment::default().set("ALL_PROXY", "socks5://me:pa55word@p:1");
         let judged = |profile: &str| {
             let agents = agents(&format!("[sandbox]\nprofile = '{profile}'"));
-            format!("{:?}", judge(&agents, &tried(Ok(())), &set, None))
+            format!("{:?}", judge(&agents, &tried(Ok(())), &Containers::new(), &set, None))
         };
         let told = judged("strict");
         assert!(told.contains("agent a cannot start: ALL_PROXY names a proxy"), "{told}");
@@ -284,7 +328,10 @@ mod tests {
             alone: Err(SandboxUnavailable::NoLandlock),
             ..tried(Err(SandboxUnavailable::Missing))
         };
-        let told = format!("{:?}", judge(&agents(alone), &nothing, &Environment::default(), None));
+        let told = format!(
+            "{:?}",
+            judge(&agents(alone), &nothing, &Containers::new(), &Environment::default(), None)
+        );
         assert!(told.contains("has no Landlock") && told.contains("6.12"), "{told}");
         assert!(!told.contains("is confined"), "{told}");
         let told = format!(
@@ -292,11 +339,41 @@ mod tests {
             judge(
                 &agents(&format!("{alone}processes = 4\n")),
                 &nothing,
+                &Containers::new(),
                 &Environment::default(),
                 None
             )
         );
         assert!(told.contains("`processes` means nothing with"), "{told}");
+    }
+
+    #[test]
+    fn an_image_that_cannot_be_had_is_a_failure_with_its_fix() {
+        let agents = agents("[sandbox]\nprofile = 'strict'\nimage = 'localhost/agents:1'\n");
+        let image = || "localhost/agents:1".to_owned();
+        let missing = Containers::from([(image(), Err(SandboxUnavailable::NoEngine))]);
+        // bubblewrap is there, and is not used in its place.
+        let told = format!(
+            "{:?}",
+            judge(&agents, &tried(Ok(())), &missing, &Environment::default(), None)
+        );
+        assert!(told.contains("no container engine") && told.contains("install podman"), "{told}");
+        assert!(!told.contains("is confined"), "{told}");
+        let (engine, program) = (musher_sandbox::ContainerEngine::Podman, "/usr/bin/podman".into());
+        let there = ContainerBackend { engine, program, image: image() };
+        let there = Containers::from([(image(), Ok(there))]);
+        let told = format!(
+            "{:?}",
+            judge(
+                &agents,
+                &tried(Err(SandboxUnavailable::Missing)),
+                &there,
+                &Environment::default(),
+                None
+            )
+        );
+        assert!(told.contains("podman (/usr/bin/podman) runs containers of localhost"), "{told}");
+        assert!(told.contains("is in a container of localhost/agents:1"), "{told}");
     }
 
     #[test]

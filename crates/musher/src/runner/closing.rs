@@ -4,6 +4,8 @@ use std::path::Path;
 
 use musher_core::{ErrorClass, ErrorInfo, Lineage, SessionEnded};
 use musher_runtime::{Environment, now_ms, sweep};
+use musher_sandbox::SandboxBackend;
+use tracing::warn;
 
 use super::launch;
 use super::spec::RunSpec;
@@ -33,7 +35,7 @@ pub fn close_dead(folder: &Path, ours: impl Fn(&RunSpec) -> bool) -> Result<(), 
     let (mut lineage, mut asks_a_model) = (Lineage::default(), true);
     if let Ok(spec) = RunSpec::read(folder) {
         let left = match ours(&spec) {
-            true => sweep(&spec.mark, spec.group.as_deref()),
+            true => end_left(&spec),
             false => {
                 message = "it is a run of the state directory from which this one was taken; its agent was left alone"
                     .to_owned();
@@ -63,10 +65,22 @@ pub fn close_left(folder: &Path) -> Result<(), Unclosed> {
     if !matches!(recorded, Ok(Some(_))) {
         return close_dead(folder, |_| true);
     }
-    match RunSpec::read(folder).map(|spec| sweep(&spec.mark, spec.group.as_deref())) {
+    match RunSpec::read(folder).map(|spec| end_left(&spec)) {
         Ok(left) if !left.is_empty() => {
             Err(Unclosed::Broken(format!("processes {left:?} could not be ended")))
         }
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Ends what is left of a run: its containers, which an engine would keep, and its processes. The engine goes first, because it waits in
+/// vain for what others have killed.
+fn end_left(spec: &RunSpec) -> Vec<i32> {
+    if let Some(SandboxBackend::Container(container)) =
+        spec.sandbox.as_ref().map(|sandbox| &sandbox.backend)
+        && let Err(error) = container.remove(&spec.mark)
+    {
+        warn!(run = %spec.run, cause = %error, "containers of a run may be left");
+    }
+    sweep(&spec.mark, spec.group.as_deref())
 }

@@ -1,6 +1,7 @@
 //! Hosts one run: its session on one side, its log and its control socket on the other.
 
 mod keeping;
+mod sandboxed;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,9 +11,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::FutureExt;
-use musher_runtime::{
-    Environment, Keeper, Session, SessionHandle, SessionOutput, SessionSpec, reap_orphans,
-};
+use musher_runtime::{Environment, Keeper, Session, SessionHandle, SessionOutput, reap_orphans};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -21,9 +20,8 @@ use tokio_util::task::TaskTracker;
 use tracing::warn;
 
 use super::deltas::Deltas;
-use super::folder::{self, RunFolder, TOOLS_INSIDE, sessions};
+use super::folder::{RunFolder, sessions};
 use super::hints;
-use super::proxy::{BadUpstream, Protocol, Proxy, ProxyPlan, Upstreams};
 use super::secret::Secret;
 use super::socket::{self, SocketContext};
 use super::spec::{RunSpec, SpecError};
@@ -33,7 +31,7 @@ use keeping::Keeping;
 use musher_log::raw::RawWriter;
 use musher_log::{Lock, LockError, LogError, Writer};
 use musher_os::tuning::give_back_memory;
-use musher_sandbox::{Mount, PROXY_SOCKETS, SandboxBackend, SandboxNetwork};
+use sandboxed::{SandboxListeners, demand, open_sandbox_door, reached_at};
 
 /// Events that are written with one call, at most.
 const BATCH: usize = 256;
@@ -121,74 +119,6 @@ struct Listeners {
     control: UnixListener,
     /// Reached from inside of the sandbox.
     sandbox: Option<SandboxListeners>,
-}
-
-/// Where connections come in from inside of a sandbox.
-struct SandboxListeners {
-    /// Good for the run's own tools alone.
-    tools: UnixListener,
-    proxy: Option<ProxyListeners>,
-}
-
-/// Where connections to other hosts come in.
-struct ProxyListeners {
-    /// For HTTP and for SOCKS.
-    listeners: [UnixListener; 2],
-    hosts: Vec<String>,
-    plan: Option<ProxyPlan>,
-}
-
-impl SandboxListeners {
-    /// Finds out how the proxy reaches the internet, and lets it say in the run's log what it counts. The variables are those of the
-    /// server and of the agent; what they hold is written down nowhere.
-    fn plan_proxy(&mut self, session: &mut SessionSpec) -> Result<(), BadUpstream> {
-        if let Some(proxy) = &mut self.proxy {
-            let plan = ProxyPlan::new(Upstreams::of(&session.environment)?);
-            session.reports = Some(plan.reports());
-            proxy.plan = Some(plan);
-        }
-        Ok(())
-    }
-}
-
-/// The folder in which the agent finds the socket of the run's own tools.
-fn reached_at(spec: &RunSpec, path: &Path) -> PathBuf {
-    match spec.sandbox.as_ref().map(|sandbox| &sandbox.backend) {
-        None => path.to_owned(),
-        Some(SandboxBackend::Namespaces) => TOOLS_INSIDE.into(),
-        Some(SandboxBackend::Landlock) => folder::tools(path),
-    }
-}
-
-/// Opens the socket that is shown inside of the sandbox, if the run has one. The control socket is not: whoever reaches it may
-/// answer what the agent asks.
-fn open_sandbox_door(spec: &mut RunSpec, path: &Path) -> io::Result<Option<SandboxListeners>> {
-    let Some(sandbox) = &mut spec.sandbox else { return Ok(None) };
-    let folder = std::path::absolute(folder::tools(path))?;
-    std::fs::create_dir_all(&folder)?;
-    let sockets = RunFolder::open(&folder)?;
-    let tools = sockets.listen()?;
-    let proxy = match sandbox.network {
-        SandboxNetwork::Host | SandboxNetwork::None => None,
-        SandboxNetwork::Proxy => {
-            let [http, socks] = PROXY_SOCKETS.map(|name| sockets.listen_as(name));
-            let hosts = sandbox.hosts.clone();
-            Some(ProxyListeners { listeners: [http?, socks?], hosts, plan: None })
-        }
-    };
-    sandbox.mounts.push(Mount::read(folder).at(TOOLS_INSIDE));
-    Ok(Some(SandboxListeners { tools, proxy }))
-}
-
-/// Writes down the secret of the control socket, if the run is in a sandbox. An agent without one could read it, and older builds,
-/// which take such runs over, would not know it.
-fn demand(spec: &RunSpec, folder: &RunFolder) -> io::Result<Option<Arc<Secret>>> {
-    if spec.sandbox.is_none() {
-        return Ok(None);
-    }
-    let secret = Secret::mint()?;
-    folder.demand(&secret)?;
-    Ok(Some(Arc::new(secret)))
 }
 
 /// When what is done now and then is to be done next.
@@ -292,17 +222,8 @@ impl Hosting {
         );
         let tasks = TaskTracker::new();
         tasks.spawn(obeying);
-        if let Some(SandboxListeners { tools, proxy }) = sandbox {
-            tasks.spawn(socket::serve_sandbox(tools, self.door.clone(), tasks.clone()));
-            if let Some(ProxyListeners { listeners: [http, socks], hosts, plan: Some(plan) }) =
-                proxy
-            {
-                let proxy = Proxy::new(plan, &hosts, self.handle.clone(), tasks.clone());
-                let over = self.door.tools.clone();
-                tasks.spawn(proxy.clone().report(over.clone()));
-                tasks.spawn(proxy.clone().serve(http, Protocol::Http, over.clone()));
-                tasks.spawn(proxy.serve(socks, Protocol::Socks, over));
-            }
+        if let Some(sandbox) = sandbox {
+            sandbox.serve(&self.door, &self.handle, &tasks);
         }
         let mut times = Times::from_now();
         let mut ends = 0;

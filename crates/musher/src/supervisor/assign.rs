@@ -36,8 +36,9 @@ impl SupervisorContext {
         let named = agent.program(self.git.root());
         let usual = runtimes::program(&agent.runtime, agent.preset.as_ref());
         let program = named.or_else(|| usual.clone());
-        // A script is read by the runner, not started.
-        if let Some(program) = program.filter(|_| usual.is_some()) {
+        // A script is read by the runner, not started; and a name means a program of the image, where there is one.
+        let here = |program: &PathBuf| usual.is_some() && !agent.sandbox.is_of_image(program);
+        if let Some(program) = program.filter(here) {
             find_program(&program, self.environment.get("PATH")).map_err(|error| {
                 ErrorInfo::new(ErrorClass::Unavailable, error.to_string())
                     .with_hint(format!("install it, or name it as `command` of {}", agent.name))

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use musher_core::{ErrorClass, ErrorInfo, RunPlan, SlotId};
 use musher_git::worktree::{Lane, WorktreeError, WorktreeSlots};
-use musher_sandbox::{Mount, MountAccess, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{
+    ContainerBackend, Mount, MountAccess, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork,
+};
 
 use super::SupervisorContext;
 use super::assign::{config_error, seat};
@@ -23,17 +25,27 @@ impl SupervisorContext {
         let backend = match config.profile {
             SandboxProfile::Off => return Ok(None),
             SandboxProfile::Landlock => SandboxBackend::Landlock,
-            SandboxProfile::Workspace | SandboxProfile::Strict => SandboxBackend::Namespaces,
+            SandboxProfile::Workspace | SandboxProfile::Strict => match &config.image {
+                None => SandboxBackend::Namespaces,
+                Some(image) => SandboxBackend::Container(
+                    ContainerBackend::of(image)
+                        .map_err(|why| unmade(&why.to_string()).with_hint(why.hint()))?,
+                ),
+            },
         };
         if let Some(key) = config.misplaced() {
             let message = format!("`{key}` of [sandbox] means nothing with {}", shown(&config));
             return Err(config_error(message).with_hint("leave it out, or set another profile"));
         }
         self.sandbox_can_be_had(&backend).await?;
-        limits_can_be_had(config.limits()).await?;
+        if config.image.is_none() {
+            limits_can_be_had(config.limits()).await?;
+        }
         let state = self.home.path().to_owned();
         let enclose = async move |slots: WorktreeSlots| match backend {
-            SandboxBackend::Namespaces => slots.enclose(slot).await,
+            SandboxBackend::Namespaces | SandboxBackend::Container(_) => {
+                slots.enclose_by(slot, &backend).await
+            }
             SandboxBackend::Landlock => slots.admit(slot).await,
         };
         let enclosed = self.slots.apart(Lane::Slot(slot), "the sandbox", enclose).await;

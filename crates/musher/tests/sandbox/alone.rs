@@ -56,7 +56,10 @@ fn all() -> impl Iterator<Item = &'static (&'static str, Attempt)> {
 }
 
 /// Runs what is to be tried on a few threads, and gives what each says that is wrong.
-fn each<T: Sync>(all: &[T], attempt: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+pub(crate) fn each<T: Sync>(
+    all: &[T],
+    attempt: impl Fn(&T) -> Option<String> + Sync,
+) -> Vec<String> {
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..4 {

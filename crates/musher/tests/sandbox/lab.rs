@@ -22,6 +22,12 @@ pub(crate) const SLOT: SlotId = SlotId(1);
 /// The branch of the story that is worked on.
 pub(crate) const BRANCH: &str = "musher/s1/1";
 
+/// What a container has to be told of the variables below.
+const VARIABLES: &[&str] = &[
+    "HOME", "STATE", "REPO", "GIT", "WT", "ENTRY", "BUS", "ABSTRACT", "KEY", "VICTIM", "MAIN",
+    "POINTER", "HELPER",
+];
+
 pub(crate) struct Lab {
     folder: tempfile::TempDir,
     pub(crate) slots: WorktreeSlots,
@@ -144,7 +150,8 @@ impl Lab {
     pub(crate) fn arguments(&self, sandbox: &Sandbox, line: &str) -> Vec<OsString> {
         let args = ["-c".into(), line.into()];
         let shell = Path::new("/bin/sh");
-        let more = CommandMounts::default();
+        let variables = VARIABLES.iter().map(OsString::from).collect();
+        let more = CommandMounts { variables, ..CommandMounts::default() };
         let confined = sandbox.command(shell, &args, &self.worktree(), &more).unwrap();
         std::iter::once(confined.program.clone().into()).chain(confined.plain_args()).collect()
     }

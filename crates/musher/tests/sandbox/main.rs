@@ -9,6 +9,8 @@
 mod alone;
 mod attempts;
 mod commits;
+mod container;
+mod engine;
 mod guests;
 mod lab;
 mod lines;

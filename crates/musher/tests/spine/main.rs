@@ -12,10 +12,13 @@ mod asks;
 mod bills;
 mod caps;
 mod changes;
+mod container;
 mod crowd;
 mod dice;
 mod disk;
 mod durable;
+#[path = "../sandbox/engine.rs"]
+mod engine;
 mod flow;
 mod full;
 mod grants;

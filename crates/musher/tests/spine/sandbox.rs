@@ -48,7 +48,7 @@ pub(crate) fn printed(project: &Project, run: &str) -> String {
     outputs.collect()
 }
 
-async fn until_there(path: &std::path::Path) {
+pub(crate) async fn until_there(path: &std::path::Path) {
     let began = Instant::now();
     while !path.exists() {
         assert!(began.elapsed() < PATIENCE, "{} never came", path.display());
@@ -302,4 +302,17 @@ async fn a_key_that_landlock_alone_can_do_nothing_with_is_refused() {
     let (_, run) = server.begin("go").await;
     let told = server.until_over(&run).await["error"].to_string();
     assert!(told.contains("`caches` of [sandbox] means nothing with"), "{told}");
+}
+
+#[tokio::test]
+async fn a_run_whose_image_cannot_be_had_does_not_start_and_says_why() {
+    let sandbox = "profile = 'workspace'\nimage = 'localhost/nobody-has-made-this:1'\n";
+    let project = of_line_with("touch began", sandbox);
+    let server = project.serve().await;
+    let (_, run) = server.begin("go").await;
+    let view = server.until_over(&run).await;
+    let told = view["error"].to_string();
+    assert_ne!(view["outcome"], "completed", "{view:#}");
+    assert!(told.contains("the sandbox cannot be made") && told.contains("`image`"), "{told}");
+    assert!(!project.state().join("worktrees/1/began").exists());
 }
