@@ -101,7 +101,7 @@ fn the_commands_of_a_model_share_one_sandbox_and_nothing_of_it_is_left() {
             sandbox: Some(Arc::new(lab.sandbox.clone())),
         });
         let run = async |line: &str| call(&tools, "run_command", json!({ "command": line })).await;
-        let server = "trap 'echo tidied up > /tmp/tidied; exit 0' TERM; echo $$ > /tmp/pid; sleep 45432 & wait";
+        let server = "trap 'echo tidied up > /tmp/tidied; exit 0' TERM; echo $$ > /tmp/pid; sleep 45432 & while :; do sleep 0.05; done";
         let input = json!({ "command": server, "background": true });
         let started = call(&tools, "run_command", input).await;
         assert!(started.contains("cmd-1 runs"), "{started}");
