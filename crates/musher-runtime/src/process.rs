@@ -316,21 +316,21 @@ struct Prepared {
 
 #[expect(clippy::disallowed_methods, reason = "this module is the owner of processes")]
 fn command(launch: &Launch) -> std::io::Result<Prepared> {
-    let (mut command, kept) = match &launch.confinement {
+    let (mut command, kept, cwd) = match &launch.confinement {
         Some(confinement) => {
             let confined = confinement.start(&launch.into())?;
             let mut command = std::process::Command::new(&confined.program);
             command.args(confined.args).env_clear().envs(confined.env);
-            (command, Some(confined.kept))
+            (command, Some(confined.kept), confined.cwd)
         }
         None => {
             let mut command = std::process::Command::new(&launch.program);
             let env = launch.env.iter().map(|(key, value)| (key, value));
             command.args(&launch.args).env_clear().envs(env);
-            (command, None)
+            (command, None, launch.cwd.clone())
         }
     };
-    command.current_dir(&launch.cwd).env(MARK, launch.mark.value()).stdin(match launch.stdin {
+    command.current_dir(cwd).env(MARK, launch.mark.value()).stdin(match launch.stdin {
         StdinMode::Piped => Stdio::piped(),
         StdinMode::Null => Stdio::null(),
     });

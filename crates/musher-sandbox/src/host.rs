@@ -220,10 +220,12 @@ fn embedded(v6: Ipv6Addr) -> Option<Ipv4Addr> {
 }
 
 fn is_public_v4(v4: Ipv4Addr) -> bool {
-    let [a, b, ..] = v4.octets();
+    let [a, b, c, d] = v4.octets();
     let shared = a == 100 && (64..128).contains(&b);
     let benchmark = a == 198 && (b == 18 || b == 19);
-    let reserved = a == 0 || a >= 240;
+    let reserved = a == 0 || a >= 240 || [a, b, c] == [192, 0, 0];
+    // Where a cloud answers its own machines.
+    let wire_server = [a, b, c, d] == [168, 63, 129, 16];
     !(v4.is_loopback()
         || v4.is_private()
         || v4.is_link_local()
@@ -231,7 +233,8 @@ fn is_public_v4(v4: Ipv4Addr) -> bool {
         || v4.is_documentation()
         || shared
         || benchmark
-        || reserved)
+        || reserved
+        || wire_server)
 }
 
 #[cfg(test)]

@@ -90,6 +90,8 @@ pub fn inside(options: InsideOptions) -> io::Result<u8> {
         }
         InsidePart::Holder { proxy } => hold(restrictions, proxy).map(|()| 0),
         InsidePart::Guest { entrance, program } => {
+            // Until it has become the program, its child shares this process's memory, and others inside can see it.
+            set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
             enter::enter(&entrance)?;
             restrict(restrictions, SignalScope::Sandbox)?;
             close_foreign(libc::CLOSE_RANGE_CLOEXEC)?;
@@ -131,8 +133,15 @@ fn hold(restrictions: Restrictions, proxy: bool) -> io::Result<()> {
     let mut ready = io::stdout();
     ready.write_all(b"ready\n").and_then(|()| ready.flush())?;
     let mut ignored = [0; 64];
-    while io::stdin().read(&mut ignored)? > 0 {}
-    Ok(())
+    loop {
+        match io::stdin().read(&mut ignored) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            // Signals that have handlers reach even the first process.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 fn restrict(restrictions: Restrictions, signals: SignalScope) -> io::Result<()> {

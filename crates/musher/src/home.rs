@@ -273,6 +273,14 @@ fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
+/// Whether no part of the way to the folder of a login is a link: agents write in there. `folder` is the end of the path.
+pub fn login_is_unled(kept: &Path, folder: &Path) -> bool {
+    let parts = folder.components().count() + 1;
+    kept.ancestors()
+        .take(parts)
+        .all(|path| matches!(untrusted::kind(path), Ok(Some(untrusted::Kind::Folder))))
+}
+
 /// Where the login of an agent is in a state directory.
 pub fn login_home(state: &Path, agent: &AgentName) -> PathBuf {
     state.join("logins").join(agent.as_str())

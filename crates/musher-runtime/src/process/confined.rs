@@ -32,8 +32,22 @@ const OF_THIS_MACHINE: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Variables of the user's session that an engine needs to find its own.
-const OF_ENGINES: &[&str] = &["DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR"];
+/// Variables that an engine needs to find its own; those of the server, because the server also removes containers.
+const OF_ENGINES: &[&str] = &[
+    "CONTAINER_CONNECTION",
+    "CONTAINER_HOST",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_HOST",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Whether a variable tells the loader of programs what to load. What makes a sandbox is loaded outside of it, and would obey as well.
+fn is_of_loader(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    name.starts_with("LD_") || matches!(&*name, "GLIBC_TUNABLES" | "GCONV_PATH")
+}
 
 /// Variables by which programs find a proxy, each in both ways to write it.
 const HTTP_PROXIES: &[&str] = &["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"];
@@ -95,6 +109,8 @@ pub(super) struct ConfinedStart {
     pub(super) env: Vec<(OsString, OsString)>,
     /// Must be open in the process, at the number that the arguments name.
     pub(super) kept: OwnedFd,
+    /// Where what makes the sandbox is started: not in a folder that the agent writes, if that can be.
+    pub(super) cwd: PathBuf,
 }
 
 impl Confinement {
@@ -144,7 +160,8 @@ impl Confinement {
             ConfinedPart::Guest(holder) => {
                 let kept = holder.try_clone()?;
                 let args = sandbox.guest(kept.as_raw_fd(), launch.program, launch.args, launch.cwd);
-                return Ok(ConfinedStart { program: sandbox.helper.clone(), args, env, kept });
+                let (program, cwd) = (sandbox.helper.clone(), "/".into());
+                return Ok(ConfinedStart { program, args, env, kept, cwd });
             }
         };
         let confined = confined.map_err(io::Error::other)?;
@@ -154,7 +171,11 @@ impl Confinement {
         }
         let kept = in_memory(&confined.options)?;
         let args = confined.args(kept.as_raw_fd());
-        Ok(ConfinedStart { program: confined.program, args, env, kept })
+        let cwd = match sandbox.backend {
+            SandboxBackend::Namespaces | SandboxBackend::Container(_) => "/".into(),
+            SandboxBackend::Landlock => launch.cwd.to_owned(),
+        };
+        Ok(ConfinedStart { program: confined.program, args, env, kept, cwd })
     }
 
     /// What this process needs of the machine beside the mounts of its sandbox.
@@ -182,8 +203,11 @@ impl Confinement {
 
     fn environment(&self, given: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         let is = |name: &OsStr, names: &[&str]| names.iter().any(|known| name == *known);
-        let mut env: Vec<(OsString, OsString)> =
-            given.iter().filter(|(name, _)| !is(name, LEFT_OUT)).cloned().collect();
+        let mut env: Vec<(OsString, OsString)> = given
+            .iter()
+            .filter(|(name, _)| !is(name, LEFT_OUT) && !is_of_loader(name))
+            .cloned()
+            .collect();
         let own = |path: &OsStr| {
             let shown = |mount: &Mount| mount.shows(path.as_ref());
             self.files.iter().chain(&self.sandbox.mounts).any(shown)
@@ -222,4 +246,17 @@ impl Confinement {
 
 fn variable<'a>(env: &'a [(OsString, OsString)], name: &str) -> Option<&'a OsStr> {
     env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tells_the_loader_what_to_load_does_not_reach_what_makes_a_sandbox() {
+        for name in ["LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "GLIBC_TUNABLES", "GCONV_PATH"] {
+            assert!(is_of_loader(OsStr::new(name)), "{name}");
+        }
+        assert!(!is_of_loader(OsStr::new("LDFLAGS")) && !is_of_loader(OsStr::new("PATH")));
+    }
 }

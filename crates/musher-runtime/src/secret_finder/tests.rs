@@ -245,3 +245,12 @@ fn what_is_too_short_to_be_told_apart_is_not_looked_for() {
     assert!(SecretFinder::new(&[("KEY".into(), "ab".into())]).is_none());
     assert!(SecretFinder::new(&[]).is_none());
 }
+
+#[test]
+fn many_empty_lines_after_the_beginning_of_a_secret_are_looked_at_once() {
+    let finder = finder(&["line-one-abcdef\n\n\nline-two-ghijkl"]);
+    for end in ["\n", "\r\n", "\\n"] {
+        let text = format!("line-one-abcdef{}x", end.repeat(300_000));
+        assert!(finder.find(text.as_bytes()).is_empty());
+    }
+}

@@ -123,7 +123,10 @@ impl SecretFinder {
                 let first = text.get(after).copied().unwrap_or_default();
                 marks |=
                     first.is_ascii_digit() || matches!(first, b'+' | b'-' | b'>' | b'|' | b'#');
-                let suspect = end.start >= looked_until
+                // Of several line ends in a row the last one is looked at, or each would be looked at from every other.
+                let more = next_line_end(text, end.end).is_some_and(|next| next.start == end.end);
+                let suspect = !more
+                    && end.start >= looked_until
                     && self.may_cross(before.last_two(), &text[after..])
                     && self.is_known_around(&before, &text[after..], prefix);
                 if suspect {
@@ -150,6 +153,7 @@ impl SecretFinder {
 
     /// Whether so many bytes around a border as the shortest secret has may be of one.
     fn is_known_around(&self, before: &LastBytes, after: &[u8], prefix: LinePrefix) -> bool {
+        let after = &after[..after.len().min(self.reach())];
         let mut bytes = before.bytes().to_vec();
         let border = bytes.len();
         let mut from = 0;

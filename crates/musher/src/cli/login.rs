@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use musher_runtime::{InteractiveProgram, find_program};
-use musher_sandbox::{Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork};
+use musher_sandbox::{Mount, Sandbox, SandboxBackend, SandboxLimits, SandboxNetwork};
 use serde_json::json;
 
 use super::place::{PlaceArgs, WorkLocation};
@@ -14,7 +14,7 @@ use super::terminal::tell;
 use super::{CliError, CliExit, out};
 use crate::config::trust::{self, TrustState};
 use crate::config::{self, AgentConfig, AgentLogin, ProjectConfig, SandboxProfile};
-use crate::home::Home;
+use crate::home::{Home, login_is_unled};
 use crate::runtimes;
 
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ impl LoginArgs {
             tell(&format!("Opening `{shown}` in the sandbox of agent {} …", agent.name));
         }
         let scratch = tempfile::tempdir_in(home.scratch()?).map_err(failed)?;
-        let sandbox = sandbox(&place, &kept, scratch.path())?;
+        let sandbox = sandbox(&place, &kept.join(folder), folder, scratch.path())?;
         let inside = sandbox.home_at.clone();
         let ended = tokio::task::spawn_blocking(move || program.run(sandbox, &inside)).await;
         let ended = ended.map_err(std::io::Error::other).and_then(|ended| ended);
@@ -139,18 +139,33 @@ fn program(
     Ok(InteractiveProgram { program, args, environment: place.environment.clone() })
 }
 
-/// The sandbox of a login: a home in which nothing but the login is kept, and the network that a login needs.
-fn sandbox(place: &WorkLocation, kept: &Path, tmp: &Path) -> Result<Sandbox, CliError> {
+/// The sandbox of a login: an empty home in which nothing but the folder of the login is kept, and the network that a login needs.
+/// The folder is mounted, so that nothing inside can put a link in its place.
+fn sandbox(
+    place: &WorkLocation,
+    kept: &Path,
+    folder: &Path,
+    scratch: &Path,
+) -> Result<Sandbox, CliError> {
     let failed = |error: std::io::Error| unusable(kept, &error);
+    if !login_is_unled(kept, folder) {
+        let message = format!("there is a link on the way to {}", kept.display());
+        return Err(CliError::hinted(message, "delete the login with --remove, and sign in again"));
+    }
+    let [home, tmp] = ["home", "tmp"].map(|name| scratch.join(name));
+    for own in [&home, &tmp] {
+        std::fs::DirBuilder::new().mode(0o700).create(own).map_err(failed)?;
+    }
     let home_at = place.environment.get("HOME").map(PathBuf::from);
     let home_at =
         home_at.ok_or_else(|| CliError::hinted("there is no home folder", "set the variable HOME"));
+    let home_at = home_at?;
     Ok(Sandbox {
         helper: std::env::current_exe().map_err(failed)?,
-        home: kept.to_owned(),
-        home_at: home_at?,
-        tmp: tmp.to_owned(),
-        mounts: Vec::new(),
+        mounts: vec![Mount::write(kept).at(home_at.join(folder))],
+        home,
+        home_at,
+        tmp,
         nested: false,
         network: SandboxNetwork::Host,
         hosts: Vec::new(),
@@ -161,6 +176,10 @@ fn sandbox(place: &WorkLocation, kept: &Path, tmp: &Path) -> Result<Sandbox, Cli
 }
 
 fn forget(place: &WorkLocation, agent: &AgentConfig, kept: &Path) -> Result<CliExit, CliError> {
+    // The login itself goes first: an agent can make a folder beside it hard to delete.
+    if let Some(file) = agent.login().and_then(|login| login.file) {
+        let _may_not_be_there = std::fs::remove_file(kept.join(file));
+    }
     match std::fs::remove_dir_all(kept) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unusable(kept, &error)),
         Ok(()) | Err(_) => tell_done(place, agent, false),

@@ -1,6 +1,6 @@
 //! How the program of an agent is signed in.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use musher_runtime::Environment;
 
@@ -27,7 +27,9 @@ impl AgentConfig {
             Some(preset) => Some(ProgramCare::of(preset)),
             None => runtimes::care(&self.runtime),
         }?;
-        let file = care.login_file.map(PathBuf::from);
+        let below =
+            |file: &PathBuf| file.components().all(|part| matches!(part, Component::Normal(_)));
+        let file = care.login_file.map(PathBuf::from).filter(below);
         let folder = file.as_deref().and_then(Path::parent).map(Path::to_owned);
         let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
         Some(AgentLogin { command: care.login?, folder, file, keys: care.keys })

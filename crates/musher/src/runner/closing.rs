@@ -76,11 +76,18 @@ pub fn close_left(folder: &Path) -> Result<(), Unclosed> {
 /// Ends what is left of a run: its containers, which an engine would keep, and its processes. The engine goes first, because it waits in
 /// vain for what others have killed.
 fn end_left(spec: &RunSpec) -> Vec<i32> {
+    remove_containers(spec);
+    let left = sweep(&spec.mark, spec.group.as_deref());
+    // A client of the engine that was about to make one has been ended only now.
+    remove_containers(spec);
+    left
+}
+
+fn remove_containers(spec: &RunSpec) {
     if let Some(SandboxBackend::Container(container)) =
         spec.sandbox.as_ref().map(|sandbox| &sandbox.backend)
         && let Err(error) = container.remove(&spec.mark)
     {
         warn!(run = %spec.run, cause = %error, "containers of a run may be left");
     }
-    sweep(&spec.mark, spec.group.as_deref())
 }

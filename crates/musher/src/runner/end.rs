@@ -118,6 +118,10 @@ async fn tell(
     while let Some(said) = link.next().await.map_err(silent)? {
         match said {
             FromRunner::Reply { id: replied, refused } if replied == *id => match refused {
+                // Whoever lost the secret can still end the run, by force.
+                Some(refused) if refused.code == "wrong_secret" => {
+                    return Err(EndFailure::Silent(refused.message));
+                }
                 Some(refused) if refused.code != "run_ended" => {
                     return Err(EndFailure::Refused(refused.message));
                 }

@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use musher_runtime::{Environment, Keeper, Session, SessionHandle, SessionOutput, reap_orphans};
 use tokio::net::UnixListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tracing::warn;
@@ -23,7 +23,7 @@ use super::deltas::Deltas;
 use super::folder::{RunFolder, sessions};
 use super::hints;
 use super::secret::Secret;
-use super::socket::{self, SocketContext};
+use super::socket::{self, MAX_SANDBOX_CONNECTIONS, SocketContext};
 use super::spec::{RunSpec, SpecError};
 use super::tools::{OwnTools, PreparedTools};
 use crate::runtimes;
@@ -187,6 +187,7 @@ impl Hosting {
                 replies: TaskTracker::new(),
                 tools,
                 demanded,
+                strangers: Arc::new(Semaphore::new(MAX_SANDBOX_CONNECTIONS)),
             },
             commands,
             watchers,

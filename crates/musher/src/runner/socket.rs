@@ -26,8 +26,8 @@ const WAITING: usize = 256;
 const KEPT: usize = 64 * 1024;
 /// How long is waited when no connection can be taken.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(33);
-/// So many connections from inside of a sandbox are served at once.
-const MAX_SANDBOX_CONNECTIONS: usize = 32;
+/// So many connections from inside of a sandbox are served at once, and so many that have not shown the secret.
+pub(super) const MAX_SANDBOX_CONNECTIONS: usize = 32;
 /// How long one of them may take to show the secret.
 const FIRST_WORD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Commands whose replies are remembered, so that a repeated one has no second effect.
@@ -49,6 +49,8 @@ pub(super) struct SocketContext {
     /// What has to be shown before a command is taken: agents in a sandbox must not be able to command their own run, even
     /// if one were to reach the socket.
     pub(super) demanded: Option<Arc<Secret>>,
+    /// Places for those who have not shown it yet.
+    pub(super) strangers: Arc<Semaphore>,
 }
 
 /// Serves one connection until it closes.
@@ -90,7 +92,18 @@ async fn hear(
     let mut line = Vec::new();
     let mut first = true;
     let mut admitted = door.demanded.is_none();
-    while let Ok(true) = next_line(read, &mut line).await {
+    // Nobody without the secret may take all the files that the runner can open, or wait for ever.
+    let mut place = match admitted {
+        true => None,
+        false => Some(Arc::clone(&door.strangers).try_acquire_owned().ok()?),
+    };
+    loop {
+        let next = next_line(read, &mut line);
+        let next = match admitted {
+            true => next.await,
+            false => tokio::time::timeout(FIRST_WORD_TIMEOUT, next).await.ok()?,
+        };
+        let Ok(true) = next else { return None };
         match serde_json::from_slice::<ToRunner>(&line) {
             // Nothing long was said yet, so no line is cut in two when the language changes.
             Ok(ToRunner::Tools { secret }) if first => return Some(secret),
@@ -98,6 +111,7 @@ async fn hear(
             Ok(ToRunner::Tools { .. }) | Err(_) => {}
             Ok(ToRunner::Control { secret }) => {
                 admitted |= door.demanded.as_ref().is_some_and(|demanded| demanded.is(&secret));
+                place = place.filter(|_| !admitted);
             }
             Ok(ToRunner::Command { id, .. }) if !admitted => {
                 let refused = Some(CommandRefused {
@@ -129,7 +143,6 @@ async fn hear(
         line.clear();
         line.shrink_to(KEPT);
     }
-    None
 }
 
 /// Says over a connection what waits for its reader, and whether the run waits for room on the disk.

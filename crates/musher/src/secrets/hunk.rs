@@ -62,7 +62,7 @@ pub(super) fn hide(hunk: &mut GitHunk, secrets: &Secrets) {
             parts.extend(found.into_iter().map(|(line, part)| (line, part, name)));
         }
     }
-    // From the end, so that places before stay what they are. A line of both files has its secrets twice, and may have parts
+    // A line of both files has its secrets twice, and may have parts
     // of two that overlap.
     parts.sort_by_key(|(line, part, _)| (*line, part.start, part.end));
     parts.dedup_by(|later, first| {
@@ -72,8 +72,19 @@ pub(super) fn hide(hunk: &mut GitHunk, secrets: &Secrets) {
         }
         overlap
     });
-    for (line, part, name) in parts.into_iter().rev() {
-        hunk.lines[line].text.replace_range(part, &format!("[redacted {name}]"));
+    let mut parts = parts.into_iter().peekable();
+    while let Some((line, ..)) = parts.peek() {
+        let line = *line;
+        // Each line is written once, however many secrets it has.
+        let text = std::mem::take(&mut hunk.lines[line].text);
+        let (mut clean, mut until) = (String::with_capacity(text.len()), 0);
+        while let Some((_, part, name)) = parts.next_if(|(of, ..)| *of == line) {
+            clean.push_str(text.get(until..part.start).unwrap_or_default());
+            clean.push_str(&format!("[redacted {name}]"));
+            until = part.end;
+        }
+        clean.push_str(text.get(until..).unwrap_or_default());
+        hunk.lines[line].text = clean;
     }
     secrets.hide(&mut hunk.section);
 }
@@ -134,5 +145,13 @@ mod tests {
         let mut hunk = hunk(&lines);
         hide(&mut hunk, &secrets);
         assert!(hunk.lines.iter().all(|line| line.text == "[redacted KEY]"), "{hunk:?}");
+    }
+
+    #[test]
+    fn a_line_full_of_one_secret_is_written_once() {
+        let secrets = Secrets::new([("KEY".to_owned(), "sk-live-0123456789".to_owned())]);
+        let mut hunk = hunk(&[(LineKind::Added, &"sk-live-0123456789 ".repeat(200_000))]);
+        hide(&mut hunk, &secrets);
+        assert_eq!(hunk.lines[0].text, "[redacted KEY] ".repeat(200_000));
     }
 }

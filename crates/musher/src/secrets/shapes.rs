@@ -135,8 +135,11 @@ pub(super) fn kinds_in(line: &str, next: Option<&str>) -> Vec<&'static str> {
 fn key_at(text: &str) -> Option<(&'static str, usize)> {
     SHAPES.iter().find_map(|shape| {
         let rest = shape.prefixes.iter().find_map(|prefix| text.strip_prefix(prefix))?;
-        let len = rest.bytes().take_while(|byte| shape.alphabet.has(*byte)).count();
         let (least, most) = shape.len;
+        // No further than a key can be, because a line may begin one at every few bytes.
+        let fitting =
+            rest.bytes().take(most.saturating_add(1)).take_while(|byte| shape.alphabet.has(*byte));
+        let len = fitting.count();
         // Of what goes on with a letter or digit this is only a part, so it is something else.
         let ends = !rest[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
         let key = &rest[..len];

@@ -12,6 +12,7 @@ use super::SupervisorContext;
 use super::assign::{config_error, seat};
 use crate::config::{AgentConfig, SandboxConfig, SandboxProfile};
 use crate::diagnostics::UNLIMITED_HINT;
+use crate::home::login_is_unled;
 
 impl SupervisorContext {
     /// The sandbox of a run in this slot; none if its agent has the rights of its user.
@@ -100,7 +101,8 @@ impl SupervisorContext {
         }
         let folder = agent.login()?.folder?;
         let kept = self.home.login(&agent.name).join(&folder);
-        kept.is_dir().then(|| Mount::write(kept).at(home.join(folder)))
+        // bubblewrap would follow a link to whatever it leads to.
+        login_is_unled(&kept, &folder).then(|| Mount::write(kept).at(home.join(folder)))
     }
 
     /// The places that may be read and written: where each leads, and where it is inside.

@@ -63,7 +63,7 @@ fn nothing_inside_can_end_the_sandbox_and_everything_ends_with_it() {
     let mut kept = lab.keep(&lab.sandbox);
     lab.enter(&kept, "(setsid sleep 45431 &) >/dev/null 2>&1");
     assert!(lab.outside("pgrep -f 'sleep 4543[1]'").contains("exit status: 0"));
-    let attacks = "kill -9 1; kill -TERM 1; kill -STOP 1; cat /proc/1/environ /proc/1/root/etc/x";
+    let attacks = "kill -9 1; kill -TERM 1; kill -STOP 1; kill -SEGV 1; kill -BUS 1; cat /proc/1/environ /proc/1/root/etc/x";
     let told = lab.enter(&kept, attacks);
     assert!(told.contains("Permission denied"), "the first process is looked into: {told}");
     assert!(lab.enter(&kept, "echo still there").contains("still there"));

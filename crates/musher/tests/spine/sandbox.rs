@@ -208,7 +208,25 @@ cat ~/.claude/.credentials.json > seen 2>&1; ls ~ > home; touch begun; exec slee
         server.post(&format!("/runs/{run}/kill"), &json!({})).await;
         server.until_over(run).await;
     }
+    let kept = project.state().join("logins/coder/.claude");
+    std::fs::write(person.join(".ssh/.credentials.json"), "of the person").unwrap();
+    std::fs::rename(&kept, kept.with_extension("moved")).unwrap();
+    std::os::unix::fs::symlink(person.join(".ssh"), &kept).unwrap();
+    let led = login(&[]);
+    let said = String::from_utf8_lossy(&led.stderr).into_owned();
+    assert!(!led.status.success() && said.contains("there is a link on the way"), "{led:?}");
+    let story = server.post("/stories", &json!({ "title": "Work" })).await;
+    let start = format!("/stories/{}/start", story["story"].as_str().unwrap());
+    let run = server.post(&start, &json!({ "agent": "coder" })).await;
+    let run = run["run"].as_str().unwrap().to_owned();
+    let worktree = project.state().join("worktrees/3");
+    until_there(&worktree.join("begun")).await;
+    let found = std::fs::read_to_string(worktree.join("seen")).unwrap();
+    assert!(found.contains("No such file"), "a link is not followed: {found}");
+    server.post(&format!("/runs/{run}/kill"), &json!({})).await;
+    server.until_over(&run).await;
     assert!(login(&["--remove"]).status.success());
+    assert!(person.join(".ssh/.credentials.json").exists(), "only the link is deleted");
     assert!(!project.state().join("logins/coder").exists());
 }
 

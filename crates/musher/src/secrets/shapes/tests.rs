@@ -94,3 +94,10 @@ fn ordinary_code_and_documents_hold_no_key() {
         assert_eq!(kinds_in(line, lines.get(at + 1).copied()), [""; 0], "{line}");
     }
 }
+
+#[test]
+fn a_line_that_begins_a_key_again_and_again_is_looked_at_in_time() {
+    for beginning in [["sk-", "ant-"].concat(), ["gh", "p_"].concat(), ["ey", "J."].concat()] {
+        assert!(kinds_in(&beginning.repeat(300_000), None).is_empty(), "{beginning}");
+    }
+}
