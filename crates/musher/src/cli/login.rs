@@ -177,7 +177,9 @@ fn sandbox(
 
 fn forget(place: &WorkLocation, agent: &AgentConfig, kept: &Path) -> Result<CliExit, CliError> {
     // The login itself goes first: an agent can make a folder beside it hard to delete.
-    if let Some(file) = agent.login().and_then(|login| login.file) {
+    if let Some(AgentLogin { folder: Some(folder), file: Some(file), .. }) = agent.login()
+        && login_is_unled(&kept.join(&folder), &folder)
+    {
         let _may_not_be_there = std::fs::remove_file(kept.join(file));
     }
     match std::fs::remove_dir_all(kept) {
