@@ -128,7 +128,7 @@ impl Call {
         CONFINED.iter().fold(call, |call, (name, value)| call.env(name, value))
     }
 
-    /// The names of the variables that a confined call has whoever makes it.
+    /// The names of the variables that every confined call has.
     pub(super) fn fixed() -> impl Iterator<Item = &'static str> {
         FIXED.iter().chain(CONFINED).map(|(name, _)| *name)
     }

@@ -19,7 +19,7 @@ const SIGNAL_EXIT_BASE: i32 = 128;
 /// that one after the other would be refused.
 #[expect(unsafe_code, reason = "the descriptor was handed over by number")]
 pub(crate) fn enter(entrance: &SandboxEntrance) -> io::Result<()> {
-    // SAFETY: whoever starts this process leaves the descriptor open for it, and nothing here closes it before it is used.
+    // SAFETY: the runner leaves the descriptor open for this process, and nothing here closes it before it is used.
     let holder = unsafe { BorrowedFd::borrow_raw(entrance.holder) };
     let mut namespaces = ThreadNameSpaceType::USER
         | ThreadNameSpaceType::MOUNT

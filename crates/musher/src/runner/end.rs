@@ -118,7 +118,7 @@ async fn tell(
     while let Some(said) = link.next().await.map_err(silent)? {
         match said {
             FromRunner::Reply { id: replied, refused } if replied == *id => match refused {
-                // Whoever lost the secret can still end the run, by force.
+                // Without the secret a run can still be ended, by force.
                 Some(refused) if refused.code == "wrong_secret" => {
                     return Err(EndFailure::Silent(refused.message));
                 }

@@ -1,4 +1,4 @@
-//! What has to be shown to a runner before it does anything for whoever connects.
+//! The secret that a connection has to show before a runner obeys it.
 
 use subtle::ConstantTimeEq;
 

@@ -66,8 +66,8 @@ pub(super) fn reached_at(spec: &RunSpec, path: &Path) -> PathBuf {
     }
 }
 
-/// Opens the socket that is shown inside of the sandbox, if the run has one. The control socket is not: whoever reaches it may
-/// answer what the agent asks.
+/// Opens the socket that is shown inside of the sandbox, if the run has one. The control socket is not, because
+/// over it the agent could answer its own asks.
 pub(super) fn open_sandbox_door(
     spec: &mut RunSpec,
     path: &Path,
