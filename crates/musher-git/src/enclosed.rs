@@ -5,6 +5,7 @@
 //! computed again on this side, and only the branch of the story is moved.
 
 mod bring;
+mod contained;
 mod in_place;
 
 use std::fs;

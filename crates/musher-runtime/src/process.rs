@@ -219,7 +219,12 @@ impl Process {
         let limits = launch.confinement.as_ref().map(Confinement::limits).unwrap_or_default();
         let limits = LimitGroups::make(limits, &launch.mark, cgroup.as_ref()).map_err(failed)?;
         let limited = limits.entrances().map_err(failed)?;
-        let entrance = cgroup.as_ref().and_then(Cgroup::entrance);
+        let mut entrance = cgroup.as_ref().and_then(Cgroup::entrance);
+        if limits.on_tree {
+            let gone = || failed(std::io::ErrorKind::NotFound.into());
+            let entrance = entrance.as_mut().ok_or_else(gone)?;
+            entrance.required = true;
+        }
         let start =
             spawner::Start { command: command.command, entrance, limited, kept: command.kept };
         let child = spawner::spawn(start).await.map_err(failed)?;

@@ -5,11 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
 
 use crate::INSIDE_VERB;
+use crate::engine;
 use crate::mount::{Mount, MountAccess};
 use crate::probe::SandboxUnavailable;
 use crate::sandbox::{CommandMounts, ConfinedCommand, Sandbox, SandboxNetwork, is_superuser};
@@ -49,14 +49,21 @@ pub struct ContainerBackend {
     pub engine: ContainerEngine,
     pub program: PathBuf,
     pub image: String,
+    /// The variables of the engine's client, the same for every call: another service would not know its containers.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
 }
 
 impl ContainerBackend {
-    /// Containers of this image, by the first engine that is installed.
-    pub fn of(image: &str) -> Result<Self, SandboxUnavailable> {
+    /// Containers of this image, by the first engine that is installed. `get` finds the variables of the server.
+    pub fn of<'a>(
+        image: &str,
+        get: impl Fn(&str) -> Option<&'a OsStr>,
+    ) -> Result<Self, SandboxUnavailable> {
         let found = ENGINES.iter().find(|(path, _)| Path::new(path).exists());
         let (path, engine) = found.ok_or(SandboxUnavailable::NoEngine)?;
-        Ok(Self { engine: *engine, program: path.into(), image: image.to_owned() })
+        let variables = engine::own_variables(get);
+        Ok(Self { engine: *engine, program: path.into(), image: image.to_owned(), variables })
     }
 
     /// The name of a container of the run with this mark. `part` tells it from others of the same run.
@@ -88,15 +95,24 @@ impl ContainerBackend {
         self.ask(&[remove, ids.as_slice()].concat()).map(drop)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the engine's client, which ends by itself")]
+    /// Whether a variable is for an engine, and must not reach a program inside.
+    pub fn is_of_engine(name: &OsStr) -> bool {
+        name.to_str().is_some_and(engine::is_own)
+    }
+
     fn ask(&self, args: &[&str]) -> io::Result<String> {
-        let asked =
-            std::process::Command::new(&self.program).args(args).stdin(Stdio::null()).output()?;
-        if !asked.status.success() {
-            let said = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
-            return Err(io::Error::other(format!("{}: {said}", self.engine.name())));
+        let mut client = engine::client(&self.program, &self.variables);
+        client.args(args);
+        let reply = engine::ask(client)
+            .map_err(|error| io::Error::new(error.kind(), self.said(&error.to_string())))?;
+        match reply.status.success() {
+            true => Ok(reply.stdout),
+            false => Err(io::Error::other(self.said(&reply.stderr))),
         }
-        Ok(String::from_utf8_lossy(&asked.stdout).into_owned())
+    }
+
+    fn said(&self, what: &str) -> String {
+        format!("{}: {what}", self.engine.name())
     }
 
     /// The command that starts a program in a container of its own.
@@ -117,7 +133,7 @@ impl ContainerBackend {
             add(&["--name".as_ref(), name.as_ref()]);
         }
         for name in &more.variables {
-            // Without a value, which is taken from the engine's own variables: other users can read a command line.
+            // Without a value, which is taken from the client's own variables: other users can read a command line.
             add(&["--env".as_ref(), name]);
         }
         for (target, mount) in places(sandbox, more) {
@@ -226,7 +242,8 @@ mod tests {
 
     fn sandbox(engine: ContainerEngine, network: SandboxNetwork) -> Sandbox {
         let program = Path::new("/usr/bin").join(engine.name());
-        let container = ContainerBackend { engine, program, image: "localhost/agents:1".into() };
+        let image = "localhost/agents:1".into();
+        let container = ContainerBackend { engine, program, image, variables: BTreeMap::new() };
         let mut sandbox = Sandbox {
             helper: "/opt/musher".into(),
             home: "/s/home".into(),

@@ -11,6 +11,7 @@ compile_error!("musher-sandbox runs on Linux; on Windows use WSL2");
 mod arguments;
 mod backend;
 mod container;
+mod engine;
 mod enter;
 mod filter;
 mod forward;

@@ -1,18 +1,24 @@
 //! Whether this machine can make a sandbox, found out by making one.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::backend::SandboxBackend;
+use crate::container::ContainerBackend;
+use crate::engine;
 use crate::sandbox::{CommandMounts, Sandbox, SandboxLimits, SandboxNetwork};
 
 /// Where bubblewrap is looked for. `PATH` is not used: another program could be put there.
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 /// The version of Landlock that confines signals and abstract sockets.
 pub const SCOPES_SINCE: u32 = 6;
+/// Tells the probes of this process from each other.
+static PROBES: AtomicU64 = AtomicU64::new(0);
 /// The bit that lets a program run with the rights of its owner.
 const SETUID: u32 = 0o4000;
 
@@ -104,10 +110,6 @@ pub fn probe(helper: &Path, scratch: &Path) -> SandboxProbe {
 }
 
 /// Makes one sandbox around a program that does nothing.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a program that does nothing, in a sandbox that dies with us"
-)]
 pub fn try_out(
     backend: &SandboxBackend,
     helper: &Path,
@@ -137,26 +139,33 @@ pub fn try_out(
         terminal: false,
         backend: backend.clone(),
     };
-    let more = CommandMounts::default();
+    let probe = PROBES.fetch_add(1, Ordering::Relaxed);
+    let mark = format!("probe-{}-{probe}", std::process::id());
+    let name = Some(ContainerBackend::name(&mark, "1"));
+    let more = CommandMounts { name, ..CommandMounts::default() };
     // An image may have no other program that can be counted on.
     let (program, args) = match backend {
         SandboxBackend::Container(_) => (helper, vec!["--version".into()]),
         SandboxBackend::Namespaces | SandboxBackend::Landlock => ("/usr/bin/true".as_ref(), vec![]),
     };
     let command = sandbox.command(program, &args, Path::new("/"), &more)?;
+    let none = BTreeMap::new();
+    let variables = match backend {
+        SandboxBackend::Container(container) => &container.variables,
+        SandboxBackend::Namespaces | SandboxBackend::Landlock => &none,
+    };
     let stdin = 0;
-    let mut tried = std::process::Command::new(&command.program);
+    let mut tried = engine::client(&command.program, variables);
     tried.args(command.args(stdin)).stdin(Stdio::from(in_memory(&command.options)?));
-    match backend {
-        // An engine finds its own files by them, and hands none on.
-        SandboxBackend::Container(_) => {}
-        SandboxBackend::Namespaces | SandboxBackend::Landlock => _ = tried.env_clear(),
+    let tried = engine::ask(tried);
+    if let (Err(_), SandboxBackend::Container(container)) = (&tried, backend) {
+        container.remove(&mark)?;
     }
-    let tried = tried.stdout(Stdio::null()).output()?;
+    let tried = tried?;
     if tried.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+    let said = tried.stderr;
     let said = if said.is_empty() { tried.status.to_string() } else { said };
     Err(match backend {
         SandboxBackend::Namespaces => SandboxUnavailable::Refused(said),

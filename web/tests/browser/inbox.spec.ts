@@ -156,11 +156,21 @@ test("of two tabs that answer the same ask one wins and the other is told", asyn
   await expect(list(other)).toHaveCount(1);
   await steady(page);
   await steady(other);
+  // The answer of this tab is on its way until that of the other one is in.
+  let arrive = (): void => undefined;
+  const otherIsFirst = new Promise<void>((resolve) => (arrive = resolve));
+  await page.route("**/answer", async (route) => {
+    await otherIsFirst;
+    await route.continue();
+  });
+  const sent = page.waitForRequest("**/answer");
+  await page.keyboard.press("a");
+  await sent;
   await other.keyboard.press("d");
   await other.keyboard.type("No");
   await other.keyboard.press("Enter");
-  await page.keyboard.press("a");
   await expect(other.getByText("Denied for asker: echo hello")).toBeVisible();
+  arrive();
   const late = page.getByText("Your answer was not used, it was answered elsewhere first: echo hello");
   await expect(late).toBeVisible();
 });

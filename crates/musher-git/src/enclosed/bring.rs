@@ -9,6 +9,7 @@ use musher_os::untrusted::{self, Kind, Unfit};
 use musher_sandbox::{CommandMounts, Sandbox, SandboxBackend, program_mounts};
 use tracing::warn;
 
+use super::contained::{EnclosedCall, GitContainer, remove_left};
 use super::{Enclosed, OwnBranch, Seen};
 use crate::call::{Call, WRITE_CALL_TIMEOUT};
 use crate::config::SettingsTrust;
@@ -35,6 +36,9 @@ impl Enclosed<'_> {
         branch: &Branch,
     ) -> Result<Vec<OwnBranch>, GitError> {
         self.refuse_odd(branch)?;
+        if let SandboxBackend::Container(backend) = &sandbox.backend {
+            remove_left(backend, &self.folder).await;
+        }
         let scratch = &self.git.inner.scratch;
         let scratch = tempfile::Builder::new()
             .prefix(SHADOW_PREFIX)
@@ -109,26 +113,33 @@ impl Enclosed<'_> {
     }
 
     /// A call of git inside.
-    fn inside(&self, sandbox: &Sandbox, args: &[&str]) -> Result<Call, GitError> {
+    fn inside(&self, sandbox: &Sandbox, args: &[&str]) -> Result<EnclosedCall, GitError> {
         let inner = &self.git.inner;
         let own = args.len();
         let args: Vec<OsString> =
             Call::always().into_iter().chain(args.iter().map(Into::into)).collect();
         let root = self.checkout.root();
-        let (program, more) = match sandbox.backend {
+        let mut container = None;
+        let (program, more) = match &sandbox.backend {
             SandboxBackend::Namespaces | SandboxBackend::Landlock => {
                 let tools = program_mounts(&inner.program, &sandbox.home_at);
                 (inner.program.as_path(), CommandMounts { tools, ..CommandMounts::default() })
             }
             // The git of the image, with nothing of the user's own variables.
-            SandboxBackend::Container(_) => {
+            SandboxBackend::Container(backend) => {
                 let variables = Call::fixed().map(OsString::from).collect();
-                (Path::new("git"), CommandMounts { variables, ..CommandMounts::default() })
+                let name = Some(container.insert(GitContainer::of(backend, &self.folder)).name());
+                (Path::new("git"), CommandMounts { variables, name, ..CommandMounts::default() })
             }
         };
         let command = sandbox.command(program, &args, root, &more);
         let command = command.map_err(|error| GitError::Sandbox { why: error.to_string() })?;
-        Ok(Call::confined(&command, own, &inner.env))
+        let mut call = Call::confined(&command, own, &inner.env);
+        if let SandboxBackend::Container(backend) = &sandbox.backend {
+            let variables = backend.variables.iter();
+            call = variables.fold(call, |call, (name, value)| call.env(name, value));
+        }
+        Ok(EnclosedCall { call, container })
     }
 
     /// Where the story's branch stands inside, if not where it stands here, and branches that the repository does not have or has elsewhere.
@@ -140,7 +151,8 @@ impl Enclosed<'_> {
         let list = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"];
         let known = self.git.plain(&self.git.main()).args(list).run().await?.stdout;
         let known: HashSet<&[u8]> = known.split(|byte| *byte == b'\n').collect();
-        let list = self.inside(inside, &list)?.cut_at(MAX_LIST_BYTES).limit(LIST_TIMEOUT);
+        let list = self.inside(inside, &list)?;
+        let list = list.with(|call| call.cut_at(MAX_LIST_BYTES).limit(LIST_TIMEOUT));
         let list = list.run().await?.stdout;
         let (mut story, mut own) = (None, Vec::new());
         for line in list.split(|byte| *byte == b'\n').filter(|line| !known.contains(line)) {
@@ -172,12 +184,9 @@ impl Enclosed<'_> {
         let known = self.git.plain(&self.git.main()).args(known).run().await?.stdout;
         revisions.push_str(&String::from_utf8_lossy(&known));
         let pack = ["pack-objects", "--revs", "--thin", "--stdout", "--delta-base-offset", "-q"];
-        let pack = self
-            .inside(inside, &pack)?
-            .limit(WRITE_CALL_TIMEOUT)
-            .input(revisions.clone())
-            .run()
-            .await?;
+        let pack = self.inside(inside, &pack)?;
+        let pack = pack.with(|call| call.limit(WRITE_CALL_TIMEOUT).input(revisions.clone()));
+        let pack = pack.run().await?;
         let shadow = Shadow::of_objects(self.git).await?;
         let most = format!("--max-input-size={MAX_PACK_BYTES}");
         let take_in = ["index-pack", "--stdin", "--fix-thin", "--strict", &most];

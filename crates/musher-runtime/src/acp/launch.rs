@@ -85,11 +85,14 @@ fn launch(
         .map_err(|error| start_error(preset, &error))?;
     let mut args: Vec<OsString> = preset.args.iter().map(Into::into).collect();
     let mut env = attempt.env.to_vec();
-    let extra = match files {
+    let by_files = match files {
         ProjectFilesMode::Loaded => Some(&preset.trusted),
         ProjectFilesMode::LeftOut => preset.leaves_out.as_ref(),
     };
-    if let Some(extra) = extra {
+    let confined = spec.sandbox.as_ref().map(|_| &preset.confined);
+    let without_mode = confined.filter(|_| spec.permission_mode.is_none());
+    let without_mode = without_mode.map(|_| &preset.confined_without_mode);
+    for extra in by_files.into_iter().chain(confined).chain(without_mode) {
         args.extend(extra.args.iter().map(Into::into));
         for (name, value) in &extra.env {
             env.retain(|(known, _)| known.as_os_str() != name.as_str());

@@ -28,6 +28,12 @@ pub struct AcpPreset {
     /// What it is started with so that it leaves out the files that it would run. Without it the agent is not started in a
     /// folder that has such files, until a person has agreed to them.
     pub leaves_out: Option<LaunchExtra>,
+    /// What it is started with inside of a sandbox of ours, in which one of its own cannot be made.
+    #[serde(skip_serializing_if = "LaunchExtra::is_empty")]
+    pub confined: LaunchExtra,
+    /// More of it for a session without a permission mode: some agents have their sandbox and their modes in one.
+    #[serde(skip_serializing_if = "LaunchExtra::is_empty")]
+    pub confined_without_mode: LaunchExtra,
     /// Variables that are set unless a person sets them: they keep it quiet and as it was tested.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -59,6 +65,12 @@ pub struct AcpPreset {
 pub struct LaunchExtra {
     pub args: Vec<String>,
     pub env: BTreeMap<String, String>,
+}
+
+impl LaunchExtra {
+    fn is_empty(&self) -> bool {
+        self.args.is_empty() && self.env.is_empty()
+    }
 }
 
 /// How an agent tells what a prompt has used.

@@ -32,6 +32,8 @@ pub(super) struct CgroupEntry {
     pub(super) processes: File,
     /// The folder in which the kernel can make a new process.
     pub(super) folder: File,
+    /// Whether a process that cannot come in must not start: the group holds its limits.
+    pub(super) required: bool,
 }
 
 impl Cgroup {
@@ -72,7 +74,7 @@ impl Cgroup {
     /// The ways into it.
     pub(super) fn entrance(&self) -> Option<CgroupEntry> {
         let folder = File::open(&self.folder).ok()?;
-        Some(CgroupEntry { processes: self.processes().ok()?, folder })
+        Some(CgroupEntry { processes: self.processes().ok()?, folder, required: false })
     }
 
     /// The file that lets a process in.

@@ -140,7 +140,8 @@ mod tests {
         let made = AgentChild::spawn(start(cat(), group.entrance())).unwrap();
         assert_eq!(group.members(), [made.id()]);
         let processes = group.entrance().unwrap().processes;
-        let no_group = CgroupEntry { processes, folder: File::open("/").unwrap() };
+        let folder = File::open("/").unwrap();
+        let no_group = CgroupEntry { processes, folder, required: true };
         let entered = AgentChild::spawn(start(cat(), Some(no_group))).unwrap();
         assert!(group.members().contains(&entered.id()), "{:?}", group.members());
         for child in [made, entered, AgentChild::spawn(start(cat(), None)).unwrap()] {
@@ -150,6 +151,17 @@ mod tests {
             ends(child);
         }
         assert_eq!(group.members(), [0; 0]);
+    }
+
+    #[test]
+    fn what_cannot_enter_the_group_of_its_limits_is_not_started() {
+        let entry = |required| {
+            // Neither can be entered: the one is no group, the other cannot be written.
+            let (processes, folder) = (File::open("/dev/null").unwrap(), File::open("/").unwrap());
+            Some(CgroupEntry { processes, folder, required })
+        };
+        assert!(AgentChild::spawn(start(cat(), entry(true))).is_err());
+        ends(AgentChild::spawn(start(cat(), entry(false))).unwrap());
     }
 
     #[test]

@@ -32,17 +32,6 @@ const OF_THIS_MACHINE: &[&str] = &[
     "VIRTUAL_ENV",
 ];
 
-/// Variables that an engine needs to find its own; those of the server, because the server also removes containers.
-const OF_ENGINES: &[&str] = &[
-    "CONTAINER_CONNECTION",
-    "CONTAINER_HOST",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DOCKER_CONFIG",
-    "DOCKER_CONTEXT",
-    "DOCKER_HOST",
-    "XDG_RUNTIME_DIR",
-];
-
 /// Whether a variable tells the loader of programs what to load. What makes a sandbox is loaded outside of it, and would obey as well.
 fn is_of_loader(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
@@ -165,9 +154,11 @@ impl Confinement {
             }
         };
         let confined = confined.map_err(io::Error::other)?;
-        if let SandboxBackend::Container(_) = sandbox.backend {
-            let own = |name: &OsStr| OF_ENGINES.iter().any(|known| name == *known);
-            env.extend(launch.env.iter().filter(|(name, _)| own(name)).cloned());
+        if let SandboxBackend::Container(container) = &sandbox.backend {
+            // The client has those of the engine, and hands on what the command line names.
+            env.retain(|(name, _)| !ContainerBackend::is_of_engine(name));
+            let own = container.variables.iter();
+            env.extend(own.map(|(name, value)| (name.into(), value.into())));
         }
         let kept = in_memory(&confined.options)?;
         let args = confined.args(kept.as_raw_fd());
@@ -189,9 +180,16 @@ impl Confinement {
             }
             // Its tools are those of the image.
             SandboxBackend::Container(_) => {
-                let own = |name: &OsStr| OF_THIS_MACHINE.iter().any(|known| name == *known);
+                let own = |name: &OsStr| {
+                    OF_THIS_MACHINE.iter().any(|known| name == *known)
+                        || ContainerBackend::is_of_engine(name)
+                };
                 let names = env.iter().map(|(name, _)| name).filter(|name| !own(name));
                 variables.extend(names.cloned().chain([MARK.into()]));
+                // The client's own is another one.
+                let mut home = OsString::from("HOME=");
+                home.push(self.sandbox.home_inside());
+                variables.push(home);
                 let part = uuid::Uuid::new_v4().simple().to_string();
                 container = Some(ContainerBackend::name(launch.mark.own(), &part));
             }

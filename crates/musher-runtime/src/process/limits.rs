@@ -97,6 +97,8 @@ pub(super) struct LimitGroups {
     groups: Vec<Cgroup>,
     /// Where it is counted how often the limit of memory has ended a process.
     memory: Option<PathBuf>,
+    /// Whether the group of the tree itself holds a limit.
+    pub(super) on_tree: bool,
 }
 
 impl LimitGroups {
@@ -128,7 +130,10 @@ impl LimitGroups {
         let unified =
             tree.filter(|_| cgroup::base_folder().is_some_and(|base| enable(&base, controller)));
         let (outermost, settings) = match unified {
-            Some(tree) => (tree.outermost().to_owned(), &limit.unified),
+            Some(tree) => {
+                self.on_tree = true;
+                (tree.outermost().to_owned(), &limit.unified)
+            }
             None => {
                 let base = older_base(controller).ok_or(io::ErrorKind::Unsupported)?;
                 let group =

@@ -34,7 +34,7 @@ pub(super) fn isolate(
     unsafe {
         command.pre_exec(move || {
             if let Some((group, inside)) = &group {
-                enter(group, inside);
+                enter(group, inside)?;
             }
             for group in &limited {
                 // Without its limits it is not started.
@@ -71,21 +71,24 @@ const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 /// A process that enters a group holds up every fork on the machine until all processors have been idle once, which
 /// takes 10 to 20 ms. One that is made inside it holds up nobody. So the forked process makes another one there, as a
 /// child of its own parent, and ends.
-fn enter(group: &CgroupEntry, inside: &PipeWriter) {
+fn enter(group: &CgroupEntry, inside: &PipeWriter) -> io::Result<()> {
     let flags = CLONE_INTO_CGROUP | libc::CLONE_PARENT as u64;
     let cgroup = group.folder.as_raw_fd() as u64;
     let args = CloneArgs { flags, cgroup, ..CloneArgs::default() };
     // SAFETY: the kernel reads as much of the arguments as their size says. Without a shared memory the new process goes on
     // with a copy of this one, which has one thread.
     match unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of::<CloneArgs>()) } {
-        0 => {}
+        0 => Ok(()),
         pid @ 1.. => {
             let told = rustix::io::write(inside, &(pid as i32).to_ne_bytes());
             // SAFETY: it ends this process and returns to nobody.
             unsafe { libc::_exit(i32::from(told.is_err())) }
         }
-        // It may not be ours to enter after all; then descent and the mark have to do.
-        _ => drop(rustix::io::write(&group.processes, b"0")),
+        _ => match rustix::io::write(&group.processes, b"0") {
+            Err(why) if group.required => Err(why.into()),
+            // It may not be ours to enter after all; then descent and the mark have to do.
+            Ok(_) | Err(_) => Ok(()),
+        },
     }
 }
 

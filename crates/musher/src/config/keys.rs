@@ -71,6 +71,7 @@ pub(super) const RUNTIME: KeyTable = KeyTable {
         "env",
         "variables",
         "trusted",
+        "confined",
         "leaves_out",
         "install",
         "login",

@@ -36,6 +36,8 @@ pub(super) fn read(
         program: program.clone().unwrap_or_default(),
         args: texts(reader, fields, "args"),
         trusted: extra(reader, fields, "trusted").unwrap_or_default(),
+        confined: extra(reader, fields, "confined").unwrap_or_default(),
+        confined_without_mode: LaunchExtra::default(),
         leaves_out: extra(reader, fields, "leaves_out"),
         env: env(reader, fields),
         variables: variables(reader, fields),

@@ -31,15 +31,19 @@ pub(super) fn diagnose(
     let agents: &[AgentConfig] = project.map_or(&[], |project| &project.agents);
     let images = agents.iter().filter_map(|agent| agent.sandbox.image.clone());
     let images: BTreeSet<String> = images.collect();
-    let contained = images.into_iter().map(|image| (image.clone(), try_container(&image)));
+    let contained =
+        images.into_iter().map(|image| (image.clone(), try_container(&image, environment)));
     judge(agents, &tried, &contained.collect(), environment, state)
 }
 
 /// What containers of each image are made by, or why they cannot be.
 type Containers = BTreeMap<String, Result<ContainerBackend, SandboxUnavailable>>;
 
-fn try_container(image: &str) -> Result<ContainerBackend, SandboxUnavailable> {
-    let container = ContainerBackend::of(image)?;
+fn try_container(
+    image: &str,
+    environment: &Environment,
+) -> Result<ContainerBackend, SandboxUnavailable> {
+    let container = ContainerBackend::of(image, |name| environment.get(name))?;
     let scratch = tempfile::tempdir()?;
     let backend = SandboxBackend::Container(container.clone());
     musher_sandbox::try_out(&backend, &std::env::current_exe()?, scratch.path())?;
@@ -106,7 +110,7 @@ fn missing(
 /// What makes the containers of an agent.
 fn engine(sandbox: &SandboxConfig, containers: &Containers) -> Option<Diagnostic> {
     let Ok(container) = containers.get(sandbox.image.as_ref()?)? else { return None };
-    let ContainerBackend { engine, program, image } = container;
+    let ContainerBackend { engine, program, image, .. } = container;
     let says = format!("{} ({}) runs containers of {image}", engine.name(), program.display());
     Some(Diagnostic::ok(NAME, says))
 }
@@ -360,7 +364,8 @@ mod tests {
         assert!(told.contains("no container engine") && told.contains("install podman"), "{told}");
         assert!(!told.contains("is confined"), "{told}");
         let (engine, program) = (musher_sandbox::ContainerEngine::Podman, "/usr/bin/podman".into());
-        let there = ContainerBackend { engine, program, image: image() };
+        let variables = BTreeMap::new();
+        let there = ContainerBackend { engine, program, image: image(), variables };
         let there = Containers::from([(image(), Ok(there))]);
         let told = format!(
             "{:?}",

@@ -29,7 +29,7 @@ impl SupervisorContext {
             SandboxProfile::Workspace | SandboxProfile::Strict => match &config.image {
                 None => SandboxBackend::Namespaces,
                 Some(image) => SandboxBackend::Container(
-                    ContainerBackend::of(image)
+                    ContainerBackend::of(image, |name| self.environment.get(name))
                         .map_err(|why| unmade(&why.to_string()).with_hint(why.hint()))?,
                 ),
             },

@@ -72,6 +72,24 @@ fn where_an_engine_answers_work_in_a_container_comes_over_and_belongs_to_its_use
 }
 
 #[test]
+fn where_an_engine_answers_a_git_that_is_held_up_leaves_no_container() {
+    let Some(engine) = engine() else { return };
+    let lab = Lab::new();
+    let sandbox = contained(&lab, &engine);
+    let pipe = "perl -MPOSIX -e 'mkfifo($ARGV[0], 0600) and print \"MADE\"' $(git rev-parse --git-common-dir)/refs/heads/pipe";
+    let told = lab.inside_of(&sandbox, pipe);
+    assert!(told.contains("MADE"), "{told}");
+    let error = lab.block_on(lab.slots.snapshot(SLOT)).unwrap_err().to_string();
+    assert!(error.contains("for-each-ref"), "{error}");
+    // The removal is not waited for.
+    let removed = (0..100).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        engine.named("git").is_empty()
+    });
+    assert!(removed, "{}", engine.named("git"));
+}
+
+#[test]
 fn where_an_engine_answers_containers_that_are_left_are_found_by_the_mark_and_removed() {
     let Some(engine) = engine() else { return };
     let lab = Lab::new();

@@ -24,7 +24,9 @@ impl Engine {
     /// The engine of this machine, or why it was not tried.
     pub(crate) fn of_this_machine(helper: &Path) -> Result<Self, String> {
         let image = format!("localhost/musher-test-{}:1", std::process::id());
-        let container = ContainerBackend::of(&image).map_err(|why| why.to_string())?;
+        let vars = musher_runtime::Environment::of_this_process();
+        let container =
+            ContainerBackend::of(&image, |name| vars.get(name)).map_err(|why| why.to_string())?;
         let folder = tempfile::tempdir().unwrap();
         let mut engine = Self { folder, container };
         if engine.container.engine == ContainerEngine::Podman {
@@ -99,8 +101,10 @@ impl Engine {
     /// The names of all containers of a run.
     pub(crate) fn named(&self, mark: &str) -> String {
         let filter = format!("name=^{}", ContainerBackend::name(mark, ""));
+        let own = format!("ancestor={}", self.container.image);
         let mut ask = Command::new(&self.container.program);
-        let told = ask.args(["ps", "--all", "--quiet", "--filter", &filter]).output().unwrap();
+        ask.args(["ps", "--all", "--quiet", "--filter", &filter, "--filter", &own]);
+        let told = ask.output().unwrap();
         String::from_utf8(told.stdout).unwrap()
     }
 }
