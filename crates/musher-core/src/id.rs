@@ -4,7 +4,7 @@ mod checked;
 
 use serde::{Deserialize, Serialize};
 
-pub use checked::{AgentName, CommandId, IdError, RunId, SlotId, StoryId};
+pub use checked::{AgentName, BranchName, CommandId, IdError, Label, RunId, SlotId, StoryId};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {$(

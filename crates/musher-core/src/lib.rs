@@ -34,8 +34,8 @@ pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
 pub use error::{ErrorClass, ErrorInfo, HintCode};
 pub use event::{Channel, Delta, Event, EventKind, EventScope, RawRef};
 pub use id::{
-    AgentName, AskDigest, AskId, CallId, CommandId, IdError, ItemId, PromptId, RunId, SessionId,
-    SlotId, StoryId, TaskId, TokenId,
+    AgentName, AskDigest, AskId, BranchName, CallId, CommandId, IdError, ItemId, Label, PromptId,
+    RunId, SessionId, SlotId, StoryId, TaskId, TokenId,
 };
 pub use item::{ItemBody, Level, Origin, OutputStream, PlanEntry, TaskPhase, TaskUpdate};
 pub use network::{HostDecider, HostTraffic, NetworkReport, TrafficFigures};
@@ -52,7 +52,9 @@ pub use run::{
     RunRef, SessionOpening, Wait, WorktreeStart,
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionChange, SessionInfo};
-pub use story::{BranchRef, Story, StoryState};
+pub use story::{
+    BranchRef, Priority, PriorityError, Story, StorySpec, StorySpecChange, StoryState,
+};
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{
     ContextWindow, CostBasis, Ledger, LedgerEntry, Lineage, Spend, Tokens, UsageOf, UsageReport,

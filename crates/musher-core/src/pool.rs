@@ -21,7 +21,7 @@ mod tests;
 use crate::{AgentName, Usd};
 
 pub use action::{Action, Assignment, PoolDecision, TextKey};
-pub use command::PoolCommand;
+pub use command::{PoolCommand, WholeStory};
 pub use decide::decide;
 pub use fact::{Fact, JOURNAL_FORMAT};
 pub use input::{PoolInput, RunReport, SecretPlace, Undelivered, UndeliveredCode};
@@ -40,6 +40,15 @@ pub const RESTART_LIMIT: usize = 3;
 
 /// How far back restarts are counted, in milliseconds.
 pub const RESTART_WINDOW_MS: i64 = 10 * 60 * 1000;
+
+/// How long a run waits until it counts as one priority higher, in milliseconds.
+pub const PRIORITY_AGE_MS: i64 = 4 * 60 * 60 * 1000;
+
+/// How many stories are taken at once.
+pub const MAX_STORIES_PUT: usize = 1000;
+
+/// How many stories one story may come after, and how many labels it may have.
+pub const MAX_STORY_LINKS: usize = 64;
 
 /// The team as the project file has it today. It is configuration, so no fact holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -151,6 +151,9 @@ pub struct Run {
     /// What tells it from every other run, also from one of the same number; runs of older builds have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nonce: Option<String>,
+    /// When it was queued, Unix milliseconds; those that have waited long go first.
+    #[serde(default)]
+    pub queued_at: i64,
 }
 
 /// Whether something that a run has spent is unknown.
@@ -175,7 +178,7 @@ impl Doubt {
 }
 
 /// What a queued run waits for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Wait {
     /// A place, or the worktree in which it is to be.
@@ -183,11 +186,27 @@ pub enum Wait {
     Place,
     /// Money: nothing is left of what may be spent on one day.
     DayCap { cap: Usd },
+    /// Another story that must be done before.
+    After { story: StoryId },
+    /// The same, and that story was archived before it was done.
+    AfterArchived { story: StoryId },
+    /// Money: nothing is left of what the runs of its story may spend.
+    StoryBudget { cap: Usd },
+}
+
+impl Wait {
+    /// Whether it is the story that holds the run up, which builds before specs do not know.
+    pub fn is_about_the_story(&self) -> bool {
+        match self {
+            Self::Place | Self::DayCap { .. } => false,
+            Self::After { .. } | Self::AfterArchived { .. } | Self::StoryBudget { .. } => true,
+        }
+    }
 }
 
 impl Run {
     /// A run that waits for its place.
-    pub fn queued(plan: RunPlan) -> Self {
+    pub fn queued(plan: RunPlan, at: i64) -> Self {
         let phase = RunPhase::Queued;
         Self {
             plan,
@@ -201,6 +220,7 @@ impl Run {
             spent: Usd::default(),
             doubt: Doubt::None,
             nonce: None,
+            queued_at: at,
         }
     }
 

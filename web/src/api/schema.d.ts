@@ -683,7 +683,11 @@ export interface paths {
         };
         /** The stories, the newest first */
         get: operations["stories"];
-        put?: never;
+        /**
+         * Add stories, and change those that are there, all of them or none
+         * @description Stories may come after others of the same request. Those that are there already and say the same are left alone.
+         */
+        put: operations["put_stories"];
         /** Add a story */
         post: operations["add"];
         delete?: never;
@@ -706,7 +710,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Give a story another title, text or context */
+        /** Change what a story says and asks for */
         patch: operations["edit"];
         trace?: never;
     };
@@ -951,7 +955,7 @@ export interface components {
              */
             through: number;
         };
-        AddRequest: {
+        AddRequest: components["schemas"]["SpecBody"] & {
             /** @description Values for `set.NAME` in the templates of agents. */
             context?: {
                 [key: string]: string;
@@ -1216,7 +1220,7 @@ export interface components {
             /** @description Whether what is not committed yet is in it, as long as the run has its worktree. */
             uncommitted: boolean;
         };
-        EditRequest: {
+        EditRequest: components["schemas"]["SpecBody"] & {
             /** @description All values for `set.NAME` in the templates of agents, instead of those before. */
             context?: {
                 [key: string]: string;
@@ -1582,6 +1586,26 @@ export interface components {
             /** @description Musher's own version. */
             version: string;
         };
+        PutRequest: {
+            stories: components["schemas"]["PutStory"][];
+        };
+        /** @description What became of stories that were put. */
+        PutStories: {
+            added: string[];
+            changed: string[];
+            /** @description Those that said the same already. */
+            unchanged: string[];
+        };
+        /** @description A story with everything that can be said of it; what is left out is the usual. */
+        PutStory: components["schemas"]["SpecBody"] & {
+            /** @description Values for `set.NAME` in the templates of agents. */
+            context?: {
+                [key: string]: string;
+            };
+            id: string;
+            text?: string;
+            title: string;
+        };
         /** @description A message that an agent was not told yet. */
         Queued: {
             /**
@@ -1799,6 +1823,29 @@ export interface components {
          * @enum {string}
          */
         SpanKind: "tool" | "wait";
+        /** @description What a story asks for, in the body of a request. What is left out stays as it is, or is the usual; `null` takes it away. */
+        SpecBody: {
+            /** @description The stories that must be done before its runs begin. */
+            after?: string[] | null;
+            /** @description Who works on it when a start names nobody. */
+            agent?: string | null;
+            /** @description The branch that it begins at and is merged into, if not the project's own. */
+            base?: string | null;
+            /** @description What its first branch is called; later ones have a number behind it. */
+            branch?: string | null;
+            /**
+             * Format: double
+             * @description What all its runs together may spend, in dollars.
+             */
+            budget_usd?: number | null;
+            /** @description Words by which stories are sorted. */
+            labels?: string[] | null;
+            /**
+             * Format: int32
+             * @description From 0 to 4; the greater one is worked on first, and 2 is usual.
+             */
+            priority?: number | null;
+        };
         /** @description Tokens in disjoint buckets, and what they cost. */
         Spent: {
             /** Format: int64 */
@@ -1889,11 +1936,37 @@ export interface components {
              */
             live: number;
         };
+        /** @description What a story asks for beside its words. */
+        StorySpec: {
+            /** @description The stories that must be done before its runs begin. */
+            after?: string[];
+            /** @description Who works on it when a start names nobody. */
+            agent?: string | null;
+            /** @description The branch that it begins at and is merged into, if not the project's own. */
+            base?: string | null;
+            /** @description What its first branch is called; later ones have a number behind it. */
+            branch?: string | null;
+            /**
+             * Format: double
+             * @description What all its runs together may spend.
+             */
+            budget_usd?: number | null;
+            labels?: string[];
+            /**
+             * Format: int32
+             * @description From 0 to 4; the greater one is worked on first, and 2 is usual. It rises while a run waits.
+             */
+            priority: number;
+        };
         /** @description A story in a list. */
-        StoryView: {
+        StoryView: components["schemas"]["StorySpec"] & {
             conflict?: components["schemas"]["Conflict"] | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @default 0
+             */
             created_at: number;
+            /** @default  */
             id: string;
             latest?: components["schemas"]["LatestRun"] | null;
             /** @description The commit that its merge made. */
@@ -1901,19 +1974,45 @@ export interface components {
             /**
              * Format: int64
              * @description Its place in the order in which stories were added.
+             * @default 0
              */
             n: number;
             /**
              * Format: int64
              * @description How many asks of its runs wait for a person.
+             * @default 0
              */
             open_asks: number;
+            /**
+             * @default {
+             *       "all": 0,
+             *       "live": 0
+             *     }
+             */
             runs: components["schemas"]["StoryRuns"];
+            /**
+             * @default {
+             *       "cache_read": 0,
+             *       "cache_write_1h": 0,
+             *       "cache_write_5m": 0,
+             *       "cache_write_other": 0,
+             *       "cost_usd": null,
+             *       "estimated": false,
+             *       "input": 0,
+             *       "known_cost_usd": 0,
+             *       "output": 0,
+             *       "reasoning": 0
+             *     }
+             */
             spent: components["schemas"]["Spent"];
+            /** @default  */
             state: components["schemas"]["StoryPhase"];
             /** @description Absent when it was erased. */
             title?: string | null;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @default 0
+             */
             updated_at: number;
         };
         /** @description A story with its text. */
@@ -3521,6 +3620,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoriesPage"];
+                };
+            };
+            /** @description What went wrong, and what to do about it */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_stories: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A key of your own: sending the same request with it again does it once */
+                "idempotency-key"?: string;
+                /** @description `wait=N`: reply after so many seconds at the latest (10 when left out, and at most) */
+                prefer?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutStories"];
                 };
             };
             /** @description What went wrong, and what to do about it */

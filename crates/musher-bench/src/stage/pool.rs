@@ -45,7 +45,8 @@ impl Deciding {
 pub async fn add(handle: &PoolHandle, name: &str) -> anyhow::Result<StoryId> {
     let text = "Something is to be done, and this is how one sees that it is.".to_owned();
     let (id, context) = (Some(StoryId::parse(name)?), Variables::new());
-    let wish = Wish::AddStory { id, title: name.to_owned(), text, context };
+    let spec = Default::default();
+    let wish = Wish::AddStory { id, title: name.to_owned(), text, context, spec };
     let reply = wished(handle, wish, &format!("add-{name}")).await?;
     let CommandReply::Story(story) = reply else {
         bail!("a story was added, and {reply:?} was said");

@@ -35,6 +35,8 @@ pub struct ApiStory {
     pub state: String,
     /// The commit that its merge made.
     pub merged: Option<String>,
+    #[serde(flatten)]
+    pub asks: ApiStorySpec,
     #[schema(required)]
     pub runs: ApiStoryRuns,
     /// How many asks of its runs wait for a person.
@@ -51,6 +53,33 @@ pub struct ApiStory {
     pub created_at: i64,
     #[schema(required)]
     pub updated_at: i64,
+}
+
+/// What a story asks for beside its words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = StorySpec)]
+pub struct ApiStorySpec {
+    /// The stories that must be done before its runs begin.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// From 0 to 4; the greater one is worked on first, and 2 is usual. It rises while a run waits.
+    #[schema(required)]
+    pub priority: u8,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// What all its runs together may spend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_usd: Option<f64>,
+    /// Who works on it when a start names nobody.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The branch that it begins at and is merged into, if not the project's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// What its first branch is called; later ones have a number behind it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
 }
 
 /// A story with its text.
@@ -127,4 +156,18 @@ pub struct ApiLineCount {
 pub struct ApiConflict {
     #[schema(required)]
     pub files: Vec<String>,
+}
+
+/// What became of stories that were put.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = PutStories)]
+pub struct ApiPutStories {
+    #[schema(required)]
+    pub added: Vec<String>,
+    #[schema(required)]
+    pub changed: Vec<String>,
+    /// Those that said the same already.
+    #[schema(required)]
+    pub unchanged: Vec<String>,
 }

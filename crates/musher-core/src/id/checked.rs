@@ -89,6 +89,14 @@ checked! {
     AgentName: "an agent's name",
         "use 1 to 64 small letters, digits, `-` and `_`, beginning with a letter or digit",
         |bytes| is_name(bytes, b"-_");
+    /// A word by which stories are sorted.
+    Label: "a label",
+        "use 1 to 64 small letters, digits and `-`, beginning with a letter or digit",
+        |bytes| is_name(bytes, b"-");
+    /// The name of a branch that a person has chosen, such as `fix/login`.
+    BranchName: "the name of a branch",
+        "use 1 to 100 letters, digits and `.`, `_`, `-` in parts between `/`, each beginning with a letter or digit",
+        is_branch;
     /// One command as its sender named it, so that sending it twice does it once.
     CommandId: "a command id",
         "use 1 to 128 visible ASCII characters without spaces",
@@ -108,6 +116,22 @@ fn is_name(bytes: &[u8], marks: &[u8]) -> bool {
     bytes.len() <= 64
         && bytes.first().is_some_and(plain)
         && bytes.iter().all(|byte| plain(byte) || marks.contains(byte))
+}
+
+/// Parts between slashes that git, a path and a command line all take as they are. `musher/` is where branches without a name are.
+fn is_branch(bytes: &[u8]) -> bool {
+    let inner = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+    let part = |part: &[u8]| {
+        part.first().is_some_and(u8::is_ascii_alphanumeric)
+            && part.iter().all(inner)
+            && !part.ends_with(b".")
+            && !part.ends_with(b".lock")
+            && !part.windows(2).any(|two| two == b"..")
+    };
+    bytes.len() <= 100
+        && bytes.split(|byte| *byte == b'/').all(part)
+        && !bytes.starts_with(b"musher/")
+        && bytes != b"HEAD"
 }
 
 /// One run: `r1`, `r2` …; a larger number is a later run.

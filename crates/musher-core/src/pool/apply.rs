@@ -1,8 +1,9 @@
 //! Folds a committed fact into the state. Facts are trusted, and one that does not fit changes nothing.
 
+use crate::pool::money::settle;
 use crate::pool::{
     Delivery, DeliveryKind, Fact, GrantStep, KnownSession, Pair, Parked, PendingMerge, SecretScan,
-    SessionKey, Slot, SlotCondition, State, UndeliveredCode,
+    SessionKey, Slot, SlotCondition, State, UndeliveredCode, UnknownSpending,
 };
 use crate::{
     AskState, BranchRef, ClosedBy, CommandId, Doubt, EndRequest, Outcome, Run, RunId, RunKind,
@@ -20,13 +21,18 @@ impl State {
         match fact {
             Fact::StoryAdded { story } => self.add_story(story),
             Fact::StoryEdited { .. } => {}
+            Fact::StorySpecSet { story, spec } => {
+                if let Some(story) = self.stories.get_mut(story) {
+                    story.spec = spec.clone();
+                }
+            }
             Fact::StoryFinished { story } => {
                 self.set_story(story, StoryState::Done { merged: None });
             }
             Fact::StoryReopened { story } => self.set_story(story, StoryState::Open),
             Fact::StoryArchived { story } => self.archive(story),
             Fact::MergeStarted { command, story, branch, check } => {
-                let branch = BranchRef { story: story.clone(), n: *branch };
+                let branch = self.branch_of(story, *branch);
                 self.merge(command, branch, *check);
             }
             Fact::StoryMerged { command, story, commit } => {
@@ -38,14 +44,14 @@ impl State {
             }
             Fact::RunQueued { run, plan, command, at, nonce } => {
                 let by_itself = command.is_none();
-                self.queue(*run, plan, by_itself.then_some(*at));
+                self.queue(*run, plan, *at, by_itself);
                 if let Some(run) = self.runs.get_mut(run) {
                     run.nonce.clone_from(nonce);
                 }
             }
             Fact::RunWaits { run, wait } => {
                 if let Some(run) = self.runs.get_mut(run) {
-                    run.wait = *wait;
+                    run.wait = wait.clone();
                 }
             }
             Fact::RunPreparing { run, slot, branch, start, budget } => {
@@ -57,7 +63,7 @@ impl State {
             Fact::UsageCounted { run, spend, at, earlier, cut, settles, .. } => {
                 let cost = spend.known_cost();
                 let own = cost.minus(earlier.unwrap_or_default().known_cost());
-                let mut of = None;
+                let (mut of, mut story) = (None, None);
                 if let Some(run) = self.runs.get_mut(run) {
                     run.spent = run.spent.plus(own);
                     if spend.cost_usd.is_none() {
@@ -65,12 +71,19 @@ impl State {
                             run.doubt.max(if *cut { Doubt::Lasting } else { Doubt::Untold });
                     }
                     of = run.plan.kind.of();
+                    story = Some(run.plan.story.clone());
                 }
                 if let Some(at) = at {
                     self.day.count(*at, cost);
                 }
                 if *settles {
                     self.day.settle(of);
+                }
+                if let Some(story) = story.and_then(|story| self.stories.get_mut(&story)) {
+                    story.spent = story.spent.plus(cost);
+                    if *settles {
+                        settle(&mut story.held, of);
+                    }
                 }
             }
             Fact::RunPrepared { run, .. } => self.move_on(*run, |phase| match phase {
@@ -107,6 +120,7 @@ impl State {
             Fact::RunEnded { run, outcome, held, .. } => {
                 if let Some(held) = held {
                     self.day.hold(*run, held);
+                    self.hold_of_story(*run, held);
                 }
                 self.end(*run, *outcome);
             }
@@ -192,7 +206,7 @@ impl State {
     }
 
     fn add_story(&mut self, story: &StoryId) {
-        self.stories.insert(story.clone(), Story { state: StoryState::Open, branches: 0 });
+        self.stories.insert(story.clone(), Story::new());
         // A person may have taken the next ids already.
         while self.is_taken(&self.next_story()) {
             self.last_story = self.last_story.saturating_add(1);
@@ -205,8 +219,26 @@ impl State {
         }
     }
 
+    /// What a run could have spent beyond what is known counts as gone for its story too.
+    fn hold_of_story(&mut self, run: RunId, held: &UnknownSpending) {
+        let story = self.runs.get(&run).map(|run| run.plan.story.clone());
+        if let Some(story) = story.and_then(|story| self.stories.get_mut(&story)) {
+            story.held.insert(run, *held);
+        }
+    }
+
+    /// A branch of a story, by the name that the story gives it.
+    pub(super) fn branch_of(&self, story: &StoryId, n: u32) -> BranchRef {
+        match self.stories.get(story) {
+            Some(found) => BranchRef::of(story.clone(), n, &found.spec),
+            None => BranchRef::plain(story.clone(), n),
+        }
+    }
+
     fn archive(&mut self, story: &StoryId) {
-        self.stories.remove(story);
+        if let Some(Story { state: StoryState::Done { .. }, .. }) = self.stories.remove(story) {
+            self.archived_done.insert(story.clone());
+        }
         self.archived.insert(story.clone());
         self.sessions.retain(|key, _| key.story != *story);
         self.restarts.retain(|pair, _| pair.story != *story);
@@ -232,10 +264,10 @@ impl State {
         self.merges.insert(command.clone(), PendingMerge { branch, check, n });
     }
 
-    fn queue(&mut self, run: RunId, plan: &RunPlan, by_itself: Option<i64>) {
+    fn queue(&mut self, run: RunId, plan: &RunPlan, at: i64, by_itself: bool) {
         self.last_run = self.last_run.max(run.number());
-        self.runs.insert(run, Run::queued(plan.clone()));
-        if let (Some(at), RunKind::Restart { .. }) = (by_itself, &plan.kind) {
+        self.runs.insert(run, Run::queued(plan.clone(), at));
+        if let (true, RunKind::Restart { .. }) = (by_itself, &plan.kind) {
             let times = self.restarts.entry(Pair::of(plan)).or_default();
             times.push(at);
             if times.len() > RESTARTS_KEPT {
@@ -255,7 +287,8 @@ impl State {
             (WorktreeStart::Keep, Some(Slot::Held { condition, .. })) => *condition,
             _ => SlotCondition::New,
         };
-        let held = Slot::Held { branch: BranchRef { story, n }, condition, busy: Some(id) };
+        let branch = self.branch_of(&story, n);
+        let held = Slot::Held { branch, condition, busy: Some(id) };
         self.slots.insert(slot, held);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     AgentName, Answer, AskId, CommandId, PastRun, RunId, RunOptions, RunRef, SessionChange,
-    ShownAsk, StoryId, Variables,
+    ShownAsk, StoryId, StorySpec, StorySpecChange, Variables,
 };
 
 /// A wish about stories or runs.
@@ -14,12 +14,18 @@ pub enum PoolCommand {
         title: String,
         text: String,
         context: Variables,
+        spec: StorySpec,
+    },
+    /// Add these stories, and make those that are there already like this; all of them or none.
+    PutStories {
+        stories: Vec<WholeStory>,
     },
     EditStory {
         story: StoryId,
         title: Option<String>,
         text: Option<String>,
         context: Option<Variables>,
+        spec: StorySpecChange,
     },
     /// The story is done.
     FinishStory {
@@ -95,4 +101,14 @@ pub enum PoolCommand {
         /// The turn at whose end the copy begins; else it is of the whole session.
         turn: Option<u32>,
     },
+}
+
+/// A story with everything that a person can say of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeStory {
+    pub id: StoryId,
+    pub title: String,
+    pub text: String,
+    pub context: Variables,
+    pub spec: StorySpec,
 }

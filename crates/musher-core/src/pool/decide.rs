@@ -7,6 +7,7 @@ mod heard;
 mod phases;
 mod places;
 mod restarts;
+mod spec;
 mod starts;
 mod stories;
 mod talk;
@@ -65,11 +66,12 @@ fn obey(
         return Ok(CommandReply::Offered);
     }
     match command {
-        PoolCommand::AddStory { id, title, text, context } => {
-            stories::add(draft, id, &title, text, &context)
+        PoolCommand::AddStory { id, title, text, context, spec } => {
+            stories::add(draft, id, &title, text, &context, spec)
         }
-        PoolCommand::EditStory { story, title, text, context } => {
-            stories::edit(draft, story, title, text, context)
+        PoolCommand::PutStories { stories } => stories::put(draft, stories),
+        PoolCommand::EditStory { story, title, text, context, spec } => {
+            stories::edit(draft, story, title, text, context, spec)
         }
         PoolCommand::FinishStory { story } => stories::finish(draft, story),
         PoolCommand::ReopenStory { story } => stories::reopen(draft, story),

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::pool::{GrantStep, SecretScan, UndeliveredCode, UnknownSpending};
 use crate::{
     AskId, ClosedBy, CommandId, EndRequest, ErrorInfo, Outcome, RunId, RunPlan, Sender,
-    SessionChange, SessionId, SlotId, Spend, StoryId, Usd, Wait, WorktreeStart,
+    SessionChange, SessionId, SlotId, Spend, StoryId, StorySpec, Usd, Wait, WorktreeStart,
 };
 
 /// The newest format of the journal that this build writes and reads; see [`Fact::format`].
-pub const JOURNAL_FORMAT: u32 = 3;
+pub const JOURNAL_FORMAT: u32 = 4;
 
 /// What the pool decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +23,11 @@ pub enum Fact {
     },
     StoryEdited {
         story: StoryId,
+    },
+    /// The story asks for this from now on.
+    StorySpecSet {
+        story: StoryId,
+        spec: StorySpec,
     },
     StoryFinished {
         story: StoryId,
@@ -239,7 +244,11 @@ impl Fact {
     /// The format of the journal that a build must know to read it. A new kind of fact raises [`JOURNAL_FORMAT`]; a journal
     /// needs the highest format of its facts, so that builds take turns at it until the first fact of a new kind.
     pub fn format(&self) -> u32 {
-        if matches!(self, Self::ChangeOffered { .. }) {
+        if matches!(self, Self::StorySpecSet { .. })
+            || matches!(self, Self::RunWaits { wait, .. } if wait.is_about_the_story())
+        {
+            4
+        } else if matches!(self, Self::ChangeOffered { .. }) {
             3
         } else if matches!(self, Self::TakeBackOffered { .. }) {
             2
@@ -253,6 +262,7 @@ impl Fact {
         match self {
             Self::StoryAdded { .. } => "story_added",
             Self::StoryEdited { .. } => "story_edited",
+            Self::StorySpecSet { .. } => "story_spec_set",
             Self::StoryFinished { .. } => "story_finished",
             Self::StoryReopened { .. } => "story_reopened",
             Self::StoryArchived { .. } => "story_archived",
@@ -320,6 +330,7 @@ impl Fact {
             | Self::CommandUndelivered { run, .. } => Some(*run),
             Self::StoryAdded { .. }
             | Self::StoryEdited { .. }
+            | Self::StorySpecSet { .. }
             | Self::StoryFinished { .. }
             | Self::StoryReopened { .. }
             | Self::StoryArchived { .. }
@@ -341,6 +352,7 @@ impl Fact {
             | Self::AskClosed { run, seq, .. } => Some((*run, *seq)),
             Self::StoryAdded { .. }
             | Self::StoryEdited { .. }
+            | Self::StorySpecSet { .. }
             | Self::StoryFinished { .. }
             | Self::StoryReopened { .. }
             | Self::StoryArchived { .. }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::pool::State;
-use crate::{Run, RunId, Usd};
+use crate::{Run, RunId, StoryId, Usd};
 
 /// A day in milliseconds.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -54,15 +54,19 @@ impl DaySpending {
         self.held.insert(run, *held);
     }
 
-    /// A total has told what this run and those before it have spent.
-    pub(super) fn settle(&mut self, mut run: Option<RunId>) {
-        while let Some((id, held)) = run.and_then(|id| Some((id, *self.held.get(&id)?))) {
-            if !held.lasting {
-                self.held.remove(&id);
-            }
-            // A run follows an older one.
-            run = held.of.filter(|of| *of < id);
+    pub(super) fn settle(&mut self, run: Option<RunId>) {
+        settle(&mut self.held, run);
+    }
+}
+
+/// A total has told what this run and those before it have spent.
+pub(super) fn settle(all: &mut BTreeMap<RunId, UnknownSpending>, mut run: Option<RunId>) {
+    while let Some((id, held)) = run.and_then(|id| Some((id, *all.get(&id)?))) {
+        if !held.lasting {
+            all.remove(&id);
         }
+        // A run follows an older one.
+        run = held.of.filter(|of| *of < id);
     }
 }
 
@@ -85,10 +89,23 @@ impl State {
 
     /// What the runs that have begun may still spend.
     pub fn reserved(&self) -> Usd {
-        let running =
-            self.runs.values().filter(|run| run.phase.slot().is_some() && !run.phase.has_ended());
-        running.fold(Usd::default(), |sum, run| sum.plus(outstanding(run)))
+        reserved(self.runs.values())
     }
+
+    /// What is left of the budget of a story, beside what its runs that have begun may still spend; nothing if it has none.
+    pub fn left_of_story(&self, id: &StoryId) -> Option<Usd> {
+        let story = self.stories.get(id)?;
+        let cap = story.spec.budget?;
+        let held = story.held.values().fold(Usd::default(), |sum, held| sum.plus(held.usd));
+        let promised = reserved(self.runs_of(id).map(|(_, run)| run));
+        Some(cap.minus(story.spent.plus(held).plus(promised)))
+    }
+}
+
+/// What those of these runs that have begun may still spend.
+fn reserved<'a>(runs: impl Iterator<Item = &'a Run>) -> Usd {
+    let running = runs.filter(|run| run.phase.slot().is_some() && !run.phase.has_ended());
+    running.fold(Usd::default(), |sum, run| sum.plus(outstanding(run)))
 }
 
 /// What a run may still spend; nothing if nobody bounds it.

@@ -40,6 +40,10 @@ pub enum Refusal {
     },
     #[error("story {story} has active runs: {}", listed(runs))]
     StoryBusy { story: StoryId, runs: Vec<RunId> },
+    #[error("stories would wait for each other: {}", way(cycle))]
+    AfterCycle { cycle: Vec<StoryId> },
+    #[error("story {story} has a branch already")]
+    BranchMade { story: StoryId },
     #[error("story {story} is being merged")]
     MergeUnderWay { story: StoryId },
     #[error("story {story} has no worktree in which an agent has worked")]
@@ -122,6 +126,8 @@ impl Refusal {
             Self::StoryExists { .. } => "story_exists",
             Self::StoryDone { .. } => "story_done",
             Self::StoryBusy { .. } => "story_busy",
+            Self::AfterCycle { .. } => "after_cycle",
+            Self::BranchMade { .. } => "branch_made",
             Self::MergeUnderWay { .. } => "merge_under_way",
             Self::NothingToMerge { .. } => "nothing_to_merge",
             Self::WhichBranch { .. } => "which_branch",
@@ -163,6 +169,7 @@ impl Refusal {
             | Self::StoryExists { .. }
             | Self::StoryDone { .. }
             | Self::StoryBusy { .. }
+            | Self::BranchMade { .. }
             | Self::MergeUnderWay { .. }
             | Self::NothingToMerge { .. }
             | Self::MergeFailed { .. }
@@ -182,6 +189,7 @@ impl Refusal {
             | Self::Unchanged { .. } => RefusalClass::Conflict,
             Self::AskNotShown { .. } => RefusalClass::Unseen,
             Self::WhichBranch { .. }
+            | Self::AfterCycle { .. }
             | Self::BadText { .. }
             | Self::BadRule { .. }
             | Self::WrongAnswer { .. } => RefusalClass::Invalid,
@@ -202,6 +210,10 @@ impl Refusal {
                 format!("reopen story {story} to work on it again, or add a new story")
             }
             Self::StoryBusy { .. } => "stop these runs, or wait until they have ended".into(),
+            Self::AfterCycle { .. } => "take one of them out of another's `after`".into(),
+            Self::BranchMade { .. } => {
+                "its name and its base stay; add a new story for another branch".into()
+            }
             Self::MergeUnderWay { .. } => "wait until the merge has finished".into(),
             Self::NothingToMerge { .. } => "start a run on the story first".into(),
             Self::WhichBranch { .. } => "name the branch by its number, with --branch N".into(),
@@ -276,6 +288,11 @@ fn done(merged: Option<&str>) -> String {
         None => "done".into(),
         Some(commit) => format!("merged already, as {}", commit.get(..12).unwrap_or(commit)),
     }
+}
+
+/// Stories, each of which waits for the next.
+fn way(stories: &[StoryId]) -> String {
+    stories.iter().map(StoryId::to_string).collect::<Vec<_>>().join(" after ")
 }
 
 fn listed<T: ToString>(things: &[T]) -> String {

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// The shape of [`State`] as snapshots write it. A snapshot of another version is not read: the facts are folded again.
-pub const STATE_VERSION: u32 = 1;
+pub const STATE_VERSION: u32 = 2;
 
 /// All that the pool knows. It changes by [`State::apply`] alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct State {
     pub stories: BTreeMap<StoryId, Story>,
     /// The ids of archived stories, which are never given again.
     pub archived: BTreeSet<StoryId>,
+    /// Those of them that were done when they were archived.
+    #[serde(default)]
+    pub archived_done: BTreeSet<StoryId>,
     /// Every run that is not over, the oldest first.
     pub runs: BTreeMap<RunId, Run>,
     /// Commands that are on their way to a runner.

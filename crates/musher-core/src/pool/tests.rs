@@ -7,6 +7,7 @@ mod records;
 mod restarts;
 mod scene;
 mod simulation;
+mod specs;
 mod starts;
 mod stories;
 mod table;

@@ -56,6 +56,7 @@ fn views() -> OpenApiRouter<Api> {
 fn commands() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(stories::add::add))
+        .routes(routes!(stories::put::put_stories))
         .routes(routes!(stories::edit::edit))
         .routes(routes!(stories::done::done))
         .routes(routes!(stories::reopen::reopen))

@@ -5,7 +5,9 @@ pub(super) mod archive;
 pub(super) mod done;
 pub(super) mod edit;
 pub(super) mod merge;
+pub(super) mod put;
 pub(super) mod reopen;
+pub(super) mod spec;
 pub(super) mod start;
 
 use axum::Json;
@@ -91,6 +93,7 @@ pub(super) fn story_now(story: StoryView, api: &Api) -> ApiStory {
         title: story.title,
         state: word(&story.state),
         merged: story.merged,
+        asks: spec::told(story.spec),
         runs: ApiStoryRuns { all: story.runs.all, live: story.runs.live },
         open_asks: story.open_asks,
         spent: spent_now(story.spent),

@@ -107,6 +107,7 @@ impl Show {
                 title: (*title).into(),
                 text: String::new(),
                 context: Variables::new(),
+                spec: Default::default(),
             };
             let CommandReply::Story(story) = self.wish(add).await? else { return Err(odd()) };
             let name: AgentName =

@@ -1,14 +1,14 @@
 //! `musher merge`: merges a story's branch into the project's own.
 
 use clap::Args;
-use musher_core::{BranchRef, StoryId};
+use musher_core::{BranchName, BranchRef, StoryId};
 use serde_json::json;
 
 use super::diff::heed;
 use super::place::PlaceArgs;
 use super::text::visible;
 use super::{CliError, CliExit, out, receipt, tell};
-use musher_client::api::{ApiDiff, ApiReceipt, ApiRun, Runs};
+use musher_client::api::{ApiDiff, ApiReceipt, ApiRun, ApiStoryWhole, Runs};
 use musher_client::{Client, ClientError};
 
 #[derive(Debug, Args)]
@@ -75,7 +75,9 @@ impl MergeArgs {
     async fn newest_on(&self, client: &Client, branch: u32) -> Result<String, ClientError> {
         let query = [("story", self.story.as_str()), ("state", "all")];
         let Runs { runs, .. } = client.read(&["runs"], &query).await?;
-        let name = BranchRef { story: self.story.clone(), n: branch }.to_string();
+        let whole: ApiStoryWhole = client.read(&["stories", self.story.as_str()], &[]).await?;
+        let name = whole.story.asks.branch.and_then(|name| BranchName::parse(&name).ok());
+        let name = BranchRef { name, ..BranchRef::plain(self.story.clone(), branch) }.to_string();
         let on = |run: &&ApiRun| run.branch.as_deref() == Some(&name);
         let newest = runs.iter().filter(on).max_by_key(|run| run.queued_at);
         Ok(newest.map_or_else(|| self.story.as_str().to_owned(), |run| run.id.clone()))

@@ -14,6 +14,12 @@ CREATE TABLE IF NOT EXISTS usage_marks (
   settled_by INTEGER
 ) STRICT;
 
+-- What a story asks for, as it was set last. A story that asks for nothing particular has no row.
+CREATE TABLE IF NOT EXISTS story_specs (
+  story TEXT PRIMARY KEY,
+  spec  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Who answered an ask, and which event tells how it was closed. An older Musher does without it.
 CREATE TABLE IF NOT EXISTS ask_ends (
   run    INTEGER NOT NULL,

@@ -7,7 +7,7 @@ use rusqlite::{Connection, named_params, params};
 use musher_core::pool::{Fact, GrantStep, RESTART_ASK, UndeliveredCode};
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Outcome, RunId, RunKind, RunPlan, Sender, SessionId, Spend,
-    StoryId, Tokens, Wait,
+    StoryId, StorySpec, Tokens, Wait,
 };
 
 use super::rows;
@@ -25,6 +25,10 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
     match fact {
         Fact::StoryAdded { story } => tables.add_story(story),
         Fact::StoryEdited { story } => tables.touch(story),
+        Fact::StorySpecSet { story, spec } => {
+            tables.set_spec(story, spec)?;
+            tables.touch(story)
+        }
         Fact::StoryFinished { story } => tables.story(story, "done", None),
         Fact::StoryReopened { story } => tables.story(story, "open", None),
         Fact::StoryArchived { story } => tables.archive(story),
@@ -34,7 +38,7 @@ pub(super) fn project(db: &Connection, id: u64, at: i64, fact: &Fact) -> rusqlit
         // What is in the way of a run that has not begun stands where its error would.
         Fact::RunWaits { run, wait } => tables.run(
             "UPDATE runs SET error = ?2 WHERE id = ?1 AND phase = 'queued'",
-            params![rows::run_number(*run), in_the_way(*wait).as_ref().map(rows::json).transpose()?],
+            params![rows::run_number(*run), in_the_way(wait).as_ref().map(rows::json).transpose()?],
         ),
         Fact::RunPreparing { run, slot, branch, .. } => tables.run(
             "UPDATE runs SET phase = 'preparing', slot = ?2, branch = ?3, error = NULL WHERE id = ?1",
@@ -149,6 +153,12 @@ impl Tables<'_> {
             "INSERT INTO stories (id, state, created_at, updated_at) VALUES (?1, 'open', ?2, ?2)
             ON CONFLICT (id) DO NOTHING";
         self.run(sql, params![story.as_str(), self.at])
+    }
+
+    fn set_spec(&self, story: &StoryId, spec: &StorySpec) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO story_specs (story, spec) VALUES (?1, ?2)
+            ON CONFLICT (story) DO UPDATE SET spec = excluded.spec";
+        self.run(sql, params![story.as_str(), rows::json(spec)?])
     }
 
     fn touch(&self, story: &StoryId) -> rusqlite::Result<()> {
@@ -321,16 +331,32 @@ impl Tables<'_> {
 }
 
 /// What keeps a run from beginning, beside that all places are taken.
-fn in_the_way(wait: Wait) -> Option<RunWait> {
-    match wait {
-        Wait::Place => None,
+fn in_the_way(wait: &Wait) -> Option<RunWait> {
+    let words = match wait {
+        Wait::Place => return None,
         Wait::DayCap { cap } => {
             let message = format!("the cap of {cap} for today is reached");
             let hint = "raise it with `musher cap USD`, or wait for the next day (UTC); what runs of unknown cost may have spent counts too";
-            let words = ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint);
-            Some(RunWait { wait: Some(wait), words })
+            ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint)
         }
-    }
+        Wait::After { story } => {
+            let message = format!("story {story} must be done first");
+            let hint =
+                "wait for it, or change what the story comes after (`musher story edit --after`)";
+            ErrorInfo::new(ErrorClass::Config, message).with_hint(hint)
+        }
+        Wait::AfterArchived { story } => {
+            let message = format!("story {story} was archived before it was done");
+            let hint = "change what the story comes after (`musher story edit --after`)";
+            ErrorInfo::new(ErrorClass::Config, message).with_hint(hint)
+        }
+        Wait::StoryBudget { cap } => {
+            let message = format!("the budget of {cap} for the story is used up");
+            let hint = "raise it with `musher story edit --budget USD`; what runs of unknown cost may have spent counts too";
+            ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint)
+        }
+    };
+    Some(RunWait { wait: Some(wait.clone()), words })
 }
 
 fn kind(kind: &RunKind) -> &'static str {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use musher_core::pool::TextKey;
-use musher_core::{BranchRef, RunId, StoryId};
+use musher_core::{BranchRef, RunId, StoryId, StorySpec};
 
 /// A number that a table can hold; no real one is cut.
 pub(super) fn whole(n: u64) -> i64 {
@@ -74,10 +74,16 @@ pub(super) fn get_run(row: &Row<'_>, column: &str) -> rusqlite::Result<RunId> {
     Ok(run_id(row.get(column)?))
 }
 
-/// The branch of a run, by its full name.
-pub(super) fn get_branch(row: &Row<'_>, story: &StoryId) -> rusqlite::Result<Option<String>> {
+/// The branch of a run. A branch stays as its story wanted it when it was made.
+pub(super) fn get_branch(row: &Row<'_>, story: &StoryId) -> rusqlite::Result<Option<BranchRef>> {
     let n: Option<u32> = row.get("branch")?;
-    Ok(n.map(|n| BranchRef { story: story.clone(), n }.to_string()))
+    let spec = get_spec(row)?;
+    Ok(n.map(|n| BranchRef::of(story.clone(), n, &spec)))
+}
+
+/// What the story of a row asks for.
+pub(super) fn get_spec(row: &Row<'_>) -> rusqlite::Result<StorySpec> {
+    Ok(get_json_if_any(row, "spec")?.unwrap_or_default())
 }
 
 fn unreadable(error: serde_json::Error) -> Error {

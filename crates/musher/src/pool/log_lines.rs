@@ -38,6 +38,7 @@ impl FactLine {
             | Fact::MergeFailed { .. } => tracing::enabled!(tracing::Level::ERROR),
             Fact::StoryAdded { .. }
             | Fact::StoryEdited { .. }
+            | Fact::StorySpecSet { .. }
             | Fact::StoryFinished { .. }
             | Fact::StoryReopened { .. }
             | Fact::StoryArchived { .. }
@@ -127,6 +128,7 @@ impl FactLine {
             }
             Fact::StoryAdded { story }
             | Fact::StoryEdited { story }
+            | Fact::StorySpecSet { story, .. }
             | Fact::StoryFinished { story }
             | Fact::StoryReopened { story }
             | Fact::StoryArchived { story }
@@ -186,6 +188,9 @@ impl CommandLine {
     pub(super) fn of(wish: &Wish, id: &CommandId) -> Self {
         let (verb, run, story, agent) = match wish {
             Wish::AddStory { id, .. } => ("add_story", None, id.as_ref(), None),
+            Wish::PutStories { stories } => {
+                ("put_stories", None, stories.first().map(|story| &story.id), None)
+            }
             Wish::EditStory { story, .. } => ("edit_story", None, Some(story), None),
             Wish::FinishStory { story } => ("finish_story", None, Some(story), None),
             Wish::ReopenStory { story } => ("reopen_story", None, Some(story), None),

@@ -1,9 +1,9 @@
 //! What a door wishes for, and how the runs that it names are found.
 
-use musher_core::pool::{PoolCommand, Refusal, State};
+use musher_core::pool::{PoolCommand, Refusal, State, WholeStory};
 use musher_core::{
     AgentName, Answer, AskId, CommandId, PastRun, RunId, RunOptions, RunRef, SessionChange,
-    ShownAsk, StoryId, Variables,
+    ShownAsk, StoryId, StorySpec, StorySpecChange, Variables,
 };
 
 use crate::journal::{JournalBatch, JournalError, PastAsk};
@@ -41,12 +41,17 @@ pub enum Wish {
         title: String,
         text: String,
         context: Variables,
+        spec: StorySpec,
+    },
+    PutStories {
+        stories: Vec<WholeStory>,
     },
     EditStory {
         story: StoryId,
         title: Option<String>,
         text: Option<String>,
         context: Option<Variables>,
+        spec: StorySpecChange,
     },
     FinishStory {
         story: StoryId,
@@ -120,6 +125,7 @@ impl Wish {
         match self {
             Self::Stop { .. } | Self::Kill { .. } => true,
             Self::AddStory { .. }
+            | Self::PutStories { .. }
             | Self::EditStory { .. }
             | Self::FinishStory { .. }
             | Self::ReopenStory { .. }
@@ -170,11 +176,12 @@ pub(super) fn resolve(
 ) -> Result<PoolCommand, Unresolved> {
     let find = Finder { state, journal };
     Ok(match wish {
-        Wish::AddStory { id, title, text, context } => {
-            PoolCommand::AddStory { id, title, text, context }
+        Wish::AddStory { id, title, text, context, spec } => {
+            PoolCommand::AddStory { id, title, text, context, spec }
         }
-        Wish::EditStory { story, title, text, context } => {
-            PoolCommand::EditStory { story, title, text, context }
+        Wish::PutStories { stories } => PoolCommand::PutStories { stories },
+        Wish::EditStory { story, title, text, context, spec } => {
+            PoolCommand::EditStory { story, title, text, context, spec }
         }
         Wish::FinishStory { story } => PoolCommand::FinishStory { story },
         Wish::ReopenStory { story } => PoolCommand::ReopenStory { story },

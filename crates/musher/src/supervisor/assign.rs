@@ -76,7 +76,7 @@ impl SupervisorContext {
         let project = self.settings.project();
         let agent = seat(&project, plan)?;
         let told = self.story(&plan.story)?;
-        let (branch, base) = (branch.to_string(), self.base.to_string());
+        let (branch, base) = (branch.to_string(), self.base_of(branch)?.to_string());
         let options = self.options(*run)?;
         let mut set = self.context(&plan.story)?;
         set.extend(options.set.clone());
@@ -173,7 +173,7 @@ impl SupervisorContext {
             return Ok(FilesSpec::default());
         }
         let internal = |error: String| ErrorInfo::new(ErrorClass::Internal, error);
-        let (base, branch) = (self.base.clone(), branch.to_string());
+        let (base, branch) = (self.base_of(branch)?, branch.to_string());
         let (copied, wanted) = (project.worktree.copy.clone(), files.clone());
         let look = async move |slots: WorktreeSlots| {
             let git = slots.git();
@@ -194,6 +194,15 @@ impl SupervisorContext {
             .map_err(|error| config_error(error.to_string()))?;
         let trusted = accepted.states.iter().map(|state| state.only(&files).without_texts());
         Ok(FilesSpec { base, trusted: trusted.collect() })
+    }
+
+    /// The branch that a story's branch begins at and is merged into.
+    pub(super) fn base_of(&self, branch: &BranchRef) -> Result<Branch, ErrorInfo> {
+        match &branch.base {
+            None => Ok(self.base.clone()),
+            Some(base) => Branch::new(base.to_string())
+                .map_err(|error| config_error(format!("the base of the story: {error}"))),
+        }
     }
 
     /// Where a session is kept whose runtime leaves that to us: in the folder of this run, or where that one had it from.

@@ -39,6 +39,12 @@ pub(crate) struct ChangesPlace {
 }
 
 impl Watch {
+    /// The branch that the work of a run is merged into.
+    pub(crate) fn base_of(&self, run: &RunView) -> Branch {
+        let own = run.base.clone().and_then(|base| Branch::new(base).ok());
+        own.unwrap_or_else(|| self.base_branch.clone())
+    }
+
     /// Looks at the changes of a run, on a thread of its own: the agent may have put anything there.
     pub(crate) async fn look_at<T: Send + 'static, F: Future<Output = Result<T, ChangesError>>>(
         &self,
@@ -46,7 +52,7 @@ impl Watch {
         look: impl FnOnce(ChangesPlace) -> F + Send + 'static,
     ) -> Result<T, ChangesError> {
         let lane = run.slot.map_or(Lane::Repository, Lane::Look);
-        let base = self.base_branch.clone();
+        let base = self.base_of(run);
         let apart = self
             .slots
             .apart(lane, "a look at changes", move |slots| look(ChangesPlace { slots, base }));

@@ -165,11 +165,10 @@ impl Watch {
     ) -> Result<Found, WorktreeError> {
         let wanted = story.clone();
         let run = self.view(move |views| views.latest_run(&wanted, None)).await;
-        let Some(branch) = run.ok().flatten().and_then(|run| run.branch) else {
-            return Ok(Found::Gone);
-        };
+        let Some(run) = run.ok().flatten() else { return Ok(Found::Gone) };
+        let into = self.base_of(&run);
+        let Some(branch) = run.branch else { return Ok(Found::Gone) };
         let branch = Branch::new(branch).map_err(GitError::from)?;
-        let into = self.base_branch.clone();
         let look = async move |slots: musher_git::worktree::WorktreeSlots| {
             let git = slots.git();
             let (base, Some(tip)) = git.resolve_with(&into, &branch).await? else {

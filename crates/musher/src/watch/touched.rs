@@ -18,6 +18,7 @@ impl Touched {
         match fact {
             Fact::StoryAdded { story }
             | Fact::StoryEdited { story }
+            | Fact::StorySpecSet { story, .. }
             | Fact::StoryFinished { story }
             | Fact::StoryReopened { story }
             | Fact::StoryArchived { story }

@@ -237,6 +237,7 @@ fn a_journal_that_lost_its_end_is_noticed_by_its_mark_and_gives_no_number_again(
         title: "Counted".into(),
         text: "x".into(),
         context: Default::default(),
+        spec: Default::default(),
     };
     assert_eq!(rig.reply(counted()), Ok(CommandReply::Story(story("s1"))));
     rig.end();

@@ -204,6 +204,7 @@ pub(crate) fn add(id: &str) -> Wish {
         title: format!("Title of {id}"),
         text: "Text.".into(),
         context: Default::default(),
+        spec: Default::default(),
     }
 }
 

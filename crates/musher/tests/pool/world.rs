@@ -172,6 +172,7 @@ impl World {
                 title: Some("New".into()),
                 text: None,
                 context: None,
+                spec: Default::default(),
             },
             3 => Wish::FinishStory { story: subject },
             4 => Wish::ReopenStory { story: subject },
@@ -202,7 +203,7 @@ impl World {
         // A refusal is as good as a reply here.
         drop(rig.wish(wish));
         if dice.below(30) == 0 {
-            let branch = BranchRef { story: StoryId::minted(1), n: 1 };
+            let branch = BranchRef::plain(StoryId::minted(1), 1);
             rig.tell(PoolInput::Released { slot: SlotId(1), branch });
         }
     }

@@ -30,13 +30,19 @@ impl Mount {
         File::create(&image).unwrap().set_len(96 << 20).unwrap();
         let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image).output();
         made.ok().filter(|made| made.status.success())?;
-        Self::of_image(top)
+        Self::of_image(top, &image)
     }
 
-    /// The same disk again.
-    pub(crate) fn of_image(top: &Path) -> Option<Self> {
-        let image = top.join("image").display().to_string();
-        Self::new(&top.join("disk"), &["-o", "loop", &image])
+    /// The same disk again, as a copy: another process that has its own view of all mounts may still hold the one whose power was cut,
+    /// and the system would hand that one out again.
+    pub(crate) fn again(top: &Path) -> Option<Self> {
+        let (image, copy) = (top.join("image"), top.join("image-again"));
+        fs::copy(&image, &copy).unwrap();
+        Self::of_image(top, &copy)
+    }
+
+    fn of_image(top: &Path, image: &Path) -> Option<Self> {
+        Self::new(&top.join("disk"), &["-o", "loop", &image.display().to_string()])
     }
 
     /// Lets nobody write to it any more.

@@ -268,7 +268,7 @@ async fn promise_8_a_power_cut_takes_nothing_that_was_acknowledged() {
         project.mounts[0].cut_power();
         server.kill();
         project.mounts.remove(0).unmount();
-        project.mounts.push(Mount::of_image(project.top()).unwrap());
+        project.mounts.push(Mount::again(project.top()).unwrap());
         let server = project.serve().await;
         acknowledged.check(&project, &server).await;
         // A worktree that is just being made again looks unsound for a moment.

@@ -20,8 +20,18 @@ fn check(text: &str) {
     if let Ok(id) = StoryId::parse(text) {
         assert_eq!(id.as_str(), text);
         is_harmless(text);
-        let branch = BranchRef { story: id, n: 1 }.to_string();
+        let branch = BranchRef::plain(id, 1).to_string();
         assert_eq!(branch.split('/').count(), 3, "{branch}");
+    }
+    if let Ok(id) = Label::parse(text) {
+        is_harmless(id.as_str());
+    }
+    if let Ok(name) = BranchName::parse(text) {
+        for part in name.as_str().split('/') {
+            assert!(part.starts_with(|c: char| c.is_ascii_alphanumeric()), "{name}");
+            assert!(!part.contains("..") && !part.ends_with('.'), "{name}");
+        }
+        assert!(!name.as_str().starts_with("musher/"), "{name}");
     }
     if let Ok(id) = AgentName::parse(text) {
         assert_eq!(id.as_str(), text);

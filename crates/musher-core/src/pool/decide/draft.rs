@@ -33,7 +33,16 @@ impl<'a> Draft<'a> {
 
     pub(super) fn put(&mut self, fact: Fact) {
         let wants = matches!(fact, Fact::RunQueued { .. });
-        let frees = matches!(fact, Fact::RunEnded { .. } | Fact::RunFinished { .. });
+        let frees = matches!(
+            fact,
+            Fact::RunEnded { .. }
+                | Fact::RunFinished { .. }
+                | Fact::StoryFinished { .. }
+                | Fact::StoryReopened { .. }
+                | Fact::StoryMerged { .. }
+                | Fact::StoryArchived { .. }
+                | Fact::StorySpecSet { .. }
+        );
         self.look |= wants || frees;
         self.made.facts.push(fact);
     }

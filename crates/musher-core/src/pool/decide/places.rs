@@ -1,15 +1,16 @@
-//! Gives places and worktrees to the runs that wait, the oldest first.
+//! Gives places and worktrees to the runs that wait, the most urgent first.
 
 use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::ending::{EndedRun, end};
+use super::spec::held_up;
 use super::starts::holder;
 use crate::pool::money::{RunBudget, Share};
-use crate::pool::{Fact, PoolLimits, Slot, State};
+use crate::pool::{Fact, PRIORITY_AGE_MS, PoolLimits, Slot, State};
 use crate::{
-    AgentName, ErrorClass, ErrorInfo, RunId, RunKind, RunPhase, RunPlan, SlotId, StoryId, Wait,
-    WorktreeStart,
+    AgentName, ErrorClass, ErrorInfo, Run, RunId, RunKind, RunPhase, RunPlan, SlotId, StoryId,
+    Wait, WorktreeStart,
 };
 
 /// Starts every waiting run for which there is a place. One that has to wait does not hold up those behind it.
@@ -22,30 +23,30 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
     let state = draft.state();
     let mut taken = Taken::of(state);
     let mut purse = RunBudget::of(state, cap, now);
-    let waiting: Vec<(RunId, RunPlan, Wait)> = state
-        .runs
-        .iter()
-        .filter(|(_, run)| run.phase == RunPhase::Queued)
-        .map(|(id, run)| (*id, run.plan.clone(), run.wait))
-        .collect();
-    for (id, plan, waits) in waiting {
+    for (id, plan, waits) in waiting(state, now) {
         let Some(seat) = draft.team.seat(&plan.agent) else {
             end(draft, id, EndedRun::failed(no_agent(&plan.agent)));
             continue;
         };
-        let budget = match purse.share(seat.budget) {
+        if let Some(held_up) = held_up(draft.state(), &plan.story) {
+            wait(draft, id, &waits, held_up);
+            continue;
+        }
+        let left = draft.state().left_of_story(&plan.story);
+        let own = seat.budget.into_iter().chain(left).min();
+        let budget = match purse.share(own) {
             Share::Budget(budget) => budget,
             Share::Nothing { cap } => {
-                wait(draft, id, waits, Wait::DayCap { cap });
+                wait(draft, id, &waits, Wait::DayCap { cap });
                 continue;
             }
         };
         if !taken.has_room(&plan, draft.team.limits) {
-            wait(draft, id, waits, Wait::Place);
+            wait(draft, id, &waits, Wait::Place);
             continue;
         }
         match choose(draft.state(), &plan) {
-            Choice::Wait => wait(draft, id, waits, Wait::Place),
+            Choice::Wait => wait(draft, id, &waits, Wait::Place),
             Choice::Gone(error) => end(draft, id, EndedRun::failed(error)),
             Choice::Take { slot, n, start } => {
                 taken.add(&plan);
@@ -59,9 +60,23 @@ pub(super) fn promote(draft: &mut Draft<'_>) {
     }
 }
 
+/// The runs that wait: those of urgent stories first, then those that came first. Whatever waits long becomes urgent.
+fn waiting(state: &State, now: i64) -> Vec<(RunId, RunPlan, Wait)> {
+    let queued = state.runs.iter().filter(|(_, run)| run.phase == RunPhase::Queued);
+    let urgency = |run: &Run| {
+        let story = state.stories.get(&run.plan.story);
+        let priority = story.map(|story| story.spec.priority).unwrap_or_default();
+        priority.after_waiting(now.saturating_sub(run.queued_at), PRIORITY_AGE_MS)
+    };
+    let mut waiting: Vec<(i64, RunId, &Run)> =
+        queued.map(|(id, run)| (urgency(run), *id, run)).collect();
+    waiting.sort_by_key(|(urgency, id, _)| (std::cmp::Reverse(*urgency), *id));
+    waiting.into_iter().map(|(_, id, run)| (id, run.plan.clone(), run.wait.clone())).collect()
+}
+
 /// Says what a run waits for, if that is news.
-fn wait(draft: &mut Draft<'_>, run: RunId, before: Wait, wait: Wait) {
-    if wait != before {
+fn wait(draft: &mut Draft<'_>, run: RunId, before: &Wait, wait: Wait) {
+    if wait != *before {
         draft.put(Fact::RunWaits { run, wait });
     }
 }

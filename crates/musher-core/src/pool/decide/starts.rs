@@ -24,7 +24,8 @@ pub(super) fn start(
 ) -> Result<CommandReply, Refusal> {
     let WantedStart { story, agent, model, prompt, options } = wanted;
     stories::takes_runs(draft.base, &story)?;
-    let seat = match agent {
+    let own = draft.base.stories.get(&story).and_then(|story| story.spec.agent.clone());
+    let seat = match agent.or(own) {
         Some(agent) => seat(draft.team, &agent)?,
         None => draft.team.agents.first().ok_or(Refusal::NoAgents)?,
     };

@@ -1,12 +1,15 @@
 //! What becomes of a story: added, edited, done, reopened, archived, merged.
 
+use std::collections::BTreeSet;
+
 use super::draft::Draft;
+use super::spec::WantedSpecs;
 use super::{restarts, texts};
 use crate::pool::{
-    Action, CommandReply, Fact, PendingMerge, Refusal, SecretPlace, SecretScan, Slot,
-    SlotCondition, State, TextKey,
+    Action, CommandReply, Fact, MAX_STORIES_PUT, PendingMerge, Refusal, SecretPlace, SecretScan,
+    Slot, SlotCondition, State, TextKey, WholeStory,
 };
-use crate::{BranchRef, CommandId, RunId, Story, StoryId, StoryState, Variables};
+use crate::{CommandId, RunId, Story, StoryId, StorySpec, StorySpecChange, StoryState, Variables};
 
 pub(super) fn add(
     draft: &mut Draft<'_>,
@@ -14,27 +17,76 @@ pub(super) fn add(
     title: &str,
     text: String,
     context: &Variables,
+    spec: StorySpec,
 ) -> Result<CommandReply, Refusal> {
     let title = texts::title(title)?;
     let text = texts::text("text", text)?;
     let context = if context.is_empty() { None } else { Some(texts::context(context)?) };
     let story = match id {
-        // A person who types it could not say which is meant.
-        Some(story) if RunId::parse(story.as_str()).is_ok() => {
-            let why = format!("{story} is how runs are called");
-            return Err(Refusal::BadText { what: "id".into(), why });
-        }
         Some(story) if draft.base.is_taken(&story) => return Err(Refusal::StoryExists { story }),
-        Some(story) => story,
+        Some(story) => fit_id(story)?,
         None => draft.base.next_story(),
     };
+    WantedSpecs::new(draft.base, draft.team).with(story.clone(), spec.clone()).check()?;
     draft.keep_text(TextKey::StoryTitle(story.clone()), title);
     draft.keep_text(TextKey::StoryText(story.clone()), text);
     if let Some(context) = context {
         draft.keep_text(TextKey::StoryContext(story.clone()), context);
     }
     draft.put(Fact::StoryAdded { story: story.clone() });
+    if !spec.is_usual() {
+        draft.put(Fact::StorySpecSet { story: story.clone(), spec });
+    }
     Ok(CommandReply::Story(story))
+}
+
+/// An id that a person has chosen for a story.
+fn fit_id(story: StoryId) -> Result<StoryId, Refusal> {
+    match RunId::parse(story.as_str()) {
+        // A person who types it could not say which is meant.
+        Ok(_) => Err(texts::bad("id", &format!("{story} is how runs are called"))),
+        Err(_) => Ok(story),
+    }
+}
+
+/// Adds stories, and makes those that are there already like these; all of them or none.
+pub(super) fn put(
+    draft: &mut Draft<'_>,
+    stories: Vec<WholeStory>,
+) -> Result<CommandReply, Refusal> {
+    if stories.len() > MAX_STORIES_PUT {
+        let why = format!("are {}; {MAX_STORIES_PUT} is the most at once", stories.len());
+        return Err(texts::bad("stories", &why));
+    }
+    let mut wanted = WantedSpecs::new(draft.base, draft.team);
+    let (mut named, mut fit) = (BTreeSet::new(), Vec::new());
+    for WholeStory { id, title, text, context, spec } in stories {
+        if draft.base.archived.contains(&id) {
+            return Err(Refusal::StoryArchived { story: id });
+        }
+        let id = fit_id(id)?;
+        if !named.insert(id.clone()) {
+            return Err(texts::bad("id", &format!("{id} stands there twice")));
+        }
+        wanted = wanted.with(id.clone(), spec.clone());
+        let (title, text) = (texts::title(&title)?, texts::text("text", text)?);
+        fit.push((id, title, text, texts::context(&context)?, spec));
+    }
+    wanted.check()?;
+    for (story, title, text, context, spec) in fit {
+        let before = draft.base.stories.get(&story).map(|story| &story.spec);
+        draft.put(match before {
+            Some(_) => Fact::StoryEdited { story: story.clone() },
+            None => Fact::StoryAdded { story: story.clone() },
+        });
+        draft.keep_text(TextKey::StoryTitle(story.clone()), title);
+        draft.keep_text(TextKey::StoryText(story.clone()), text);
+        draft.keep_text(TextKey::StoryContext(story.clone()), context);
+        if before.map_or(!spec.is_usual(), |before| *before != spec) {
+            draft.put(Fact::StorySpecSet { story, spec });
+        }
+    }
+    Ok(CommandReply::Done)
 }
 
 pub(super) fn edit(
@@ -43,14 +95,18 @@ pub(super) fn edit(
     title: Option<String>,
     text: Option<String>,
     context: Option<Variables>,
+    change: StorySpecChange,
 ) -> Result<CommandReply, Refusal> {
-    find(draft.base, &story)?;
+    let before = &find(draft.base, &story)?.spec;
+    let spec = change.of(before);
+    let spec = (spec != *before).then_some(spec);
+    if let Some(spec) = &spec {
+        WantedSpecs::new(draft.base, draft.team).with(story.clone(), spec.clone()).check()?;
+    }
     let title = title.map(|title| texts::title(&title)).transpose()?;
     let text = text.map(|text| texts::text("text", text)).transpose()?;
     let context = context.map(|context| texts::context(&context)).transpose()?;
-    if title.is_none() && text.is_none() && context.is_none() {
-        return Ok(CommandReply::Done);
-    }
+    let words = title.is_some() || text.is_some() || context.is_some();
     if let Some(title) = title {
         draft.keep_text(TextKey::StoryTitle(story.clone()), title);
     }
@@ -60,7 +116,12 @@ pub(super) fn edit(
     if let Some(context) = context {
         draft.keep_text(TextKey::StoryContext(story.clone()), context);
     }
-    draft.put(Fact::StoryEdited { story });
+    if words {
+        draft.put(Fact::StoryEdited { story: story.clone() });
+    }
+    if let Some(spec) = spec {
+        draft.put(Fact::StorySpecSet { story, spec });
+    }
     Ok(CommandReply::Done)
 }
 
@@ -114,7 +175,7 @@ pub(super) fn merge(
     idle(draft, &story)?;
     unmerged(draft.base, &story)?;
     let n = chosen(draft.base, &story, branch)?;
-    let (command, branch) = (command.clone(), BranchRef { story: story.clone(), n });
+    let (command, branch) = (command.clone(), draft.base.branch_of(&story, n));
     let check = if with_secrets { SecretScan::Waived } else { SecretScan::Open };
     draft.put(Fact::MergeStarted { command: command.clone(), story, branch: n, check });
     match check {

@@ -145,6 +145,6 @@ fn written(what: &str, value: &impl serde::Serialize) -> Result<String, Refusal>
     serde_json::to_string(value).map_err(|error| bad(what, &error.to_string()))
 }
 
-fn bad(what: &str, why: &str) -> Refusal {
+pub(super) fn bad(what: &str, why: &str) -> Refusal {
     Refusal::BadText { what: what.into(), why: why.into() }
 }

@@ -48,6 +48,12 @@ pub(super) enum BrokenRule {
     UnknownHeld,
     /// A branch that adds secrets is merged only when the person has said so.
     SecretsRefused,
+    /// A run begins when the stories before its own are done.
+    AfterHeeded,
+    /// Stories do not wait for each other.
+    CycleRefused,
+    /// The runs of a story spend no more than its budget.
+    StoryBudget,
 }
 
 /// What follows if this rule does not hold.
@@ -141,6 +147,16 @@ pub(super) fn decide_broken(
             if let PoolInput::Searched { result: Ok(places), .. } = &mut told {
                 places.clear();
             }
+        }
+        BrokenRule::AfterHeeded => {
+            shown.stories.values_mut().for_each(|story| story.spec.after.clear());
+        }
+        BrokenRule::CycleRefused => {
+            let Some(Err(Refusal::AfterCycle { .. })) = &sound.reply else { return sound };
+            shown.stories.values_mut().for_each(|story| story.spec.after.clear());
+        }
+        BrokenRule::StoryBudget => {
+            shown.stories.values_mut().for_each(|story| story.spec.budget = None);
         }
         BrokenRule::NothingLeft => return without_releases(sound),
         BrokenRule::UnknownHeld => return without_held(sound),

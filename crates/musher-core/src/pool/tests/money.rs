@@ -30,7 +30,7 @@ fn spends(scene: &mut Scene, run: RunId, seq: u64, dollars: f64) -> PoolDecision
 
 fn waits(scene: &Scene, run: RunId) -> Option<Wait> {
     let found = &scene.state.runs[&run];
-    (found.phase == RunPhase::Queued).then_some(found.wait)
+    (found.phase == RunPhase::Queued).then(|| found.wait.clone())
 }
 
 #[test]

@@ -8,16 +8,16 @@ use crate::pool::{
     UndeliveredCode, UnknownSpending,
 };
 use crate::{
-    Answer, AskId, ClosedBy, CommandId, EndRequest, ErrorClass, ErrorInfo, FirstPrompt, Outcome,
-    RunKind, RunLine, RunPlan, RunRef, Sender, SessionChange, SessionId, SessionOpening, SlotId,
-    Spend, Tokens, Usd, Wait, WorktreeStart,
+    Answer, AskId, BranchName, ClosedBy, CommandId, EndRequest, ErrorClass, ErrorInfo, FirstPrompt,
+    Label, Outcome, Priority, RunKind, RunLine, RunPlan, RunRef, Sender, SessionChange, SessionId,
+    SessionOpening, SlotId, Spend, StorySpec, Tokens, Usd, Wait, WorktreeStart,
 };
 
 /// One of each fact, as the first version wrote it. Lines are only ever added.
 const WRITTEN: &str = include_str!("../../../tests/fixtures/facts.jsonl");
 
 /// How many kinds of facts each format of the journal has. A new kind is a new format; lines are only ever added.
-const KINDS_BY_FORMAT: [(u32, usize); 3] = [(1, 33), (2, 34), (3, 35)];
+const KINDS_BY_FORMAT: [(u32, usize); 4] = [(1, 33), (2, 34), (3, 35), (4, 36)];
 /// How many kinds of facts there are.
 pub(super) const KINDS: usize = KINDS_BY_FORMAT[KINDS_BY_FORMAT.len() - 1].1;
 
@@ -30,6 +30,19 @@ fn plan(kind: RunKind, words: FirstPrompt) -> RunPlan {
         line: RunLine::Main,
         words,
         slot: Some(SlotId(1)),
+    }
+}
+
+/// A story that asks for everything.
+fn full_spec() -> StorySpec {
+    StorySpec {
+        after: [story("s2"), story("web")].into(),
+        priority: Priority::FIRST,
+        labels: [Label::parse("ui").unwrap()].into(),
+        budget: Some(Usd::from_dollars(4.0)),
+        agent: Some(agent("ada")),
+        base: BranchName::parse("release/2").ok(),
+        branch: BranchName::parse("fix/login").ok(),
     }
 }
 
@@ -86,6 +99,11 @@ pub(super) fn samples() -> Vec<Fact> {
     vec![
         Fact::StoryAdded { story: s1.clone() },
         Fact::StoryEdited { story: s1.clone() },
+        Fact::StorySpecSet { story: s1.clone(), spec: StorySpec::default() },
+        Fact::StorySpecSet { story: s1.clone(), spec: full_spec() },
+        Fact::RunWaits { run, wait: Wait::After { story: s1.clone() } },
+        Fact::RunWaits { run, wait: Wait::AfterArchived { story: s1.clone() } },
+        Fact::RunWaits { run, wait: Wait::StoryBudget { cap: usd } },
         Fact::StoryFinished { story: s1.clone() },
         Fact::StoryReopened { story: s1.clone() },
         Fact::MergeStarted {

@@ -80,7 +80,8 @@ impl Scene {
 
     pub(super) fn add_story(&mut self) -> Result<CommandReply, Refusal> {
         let (title, text) = ("Paint the door".into(), "Red.".into());
-        self.reply(PoolCommand::AddStory { id: None, title, text, context: Default::default() })
+        let (context, spec) = Default::default();
+        self.reply(PoolCommand::AddStory { id: None, title, text, context, spec })
     }
 
     pub(super) fn hear(&mut self, run: RunId, seq: u64, what: RunReport) -> PoolDecision {
@@ -127,7 +128,7 @@ impl Scene {
 
     /// Empties a slot of the first branch of a story.
     pub(super) fn released(&mut self, slot: u32, of: &str) -> PoolDecision {
-        let branch = BranchRef { story: story(of), n: 1 };
+        let branch = BranchRef::plain(story(of), 1);
         self.put(PoolInput::Released { slot: SlotId(slot), branch })
     }
 

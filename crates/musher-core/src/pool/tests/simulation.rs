@@ -12,7 +12,7 @@ use super::scene::{Scene, team};
 use crate::pool::{
     Action, CommandReply, DAY_MS, PoolCommand, PoolInput, Refusal, RunReport, State, Team,
 };
-use crate::{CommandId, Outcome, RunId, Usd};
+use crate::{CommandId, Outcome, RunId, StorySpec, Usd};
 use dice::Dice;
 use laws::Laws;
 use people::{speaker, wish};
@@ -326,6 +326,7 @@ impl Simulation {
         // Whoever waits for money waits for somebody to raise the cap.
         self.scene.team.limits.day_usd = None;
         self.put(PoolInput::Begun)?;
+        self.free_every_story()?;
         for _ in 0..200 {
             while !self.pending.is_empty() {
                 self.perform()?;
@@ -349,6 +350,20 @@ impl Simulation {
             }
         }
         self.judge_rest()
+    }
+
+    /// Whoever waits for another story, or for money of its own, waits for somebody to change that.
+    fn free_every_story(&mut self) -> Result<(), String> {
+        let stories: Vec<_> = self.scene.state.stories.keys().cloned().collect();
+        for story in stories {
+            let spec = StorySpec::default().into();
+            let command =
+                PoolCommand::EditStory { story, title: None, text: None, context: None, spec };
+            let id = CommandId::parse(&format!("free{}", self.sent.len())).unwrap();
+            self.sent.insert(id.clone(), command);
+            self.send(id)?;
+        }
+        Ok(())
     }
 
     fn judge_rest(&self) -> Result<(), String> {
@@ -458,6 +473,9 @@ fn a_broken_rule_is_noticed() {
         BrokenRule::DayCap,
         BrokenRule::UnknownHeld,
         BrokenRule::SecretsRefused,
+        BrokenRule::AfterHeeded,
+        BrokenRule::CycleRefused,
+        BrokenRule::StoryBudget,
     ];
     let mut all: Vec<Broken> = rules.map(|rule| Broken { rule: Some(rule), forgets: false }).into();
     all.push(Broken { rule: None, forgets: true });

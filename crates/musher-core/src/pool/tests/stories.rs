@@ -12,6 +12,7 @@ fn add(id: Option<&str>, title: &str, text: &str) -> PoolCommand {
         title: title.into(),
         text: text.into(),
         context: Default::default(),
+        spec: Default::default(),
     }
 }
 
@@ -101,7 +102,7 @@ fn a_branch_that_adds_secrets_is_merged_only_when_the_person_says_so() {
     let mut scene = Scene::with_story();
     let run = scene.live("s1", "ada");
     scene.end(run, Outcome::Completed);
-    let branch = BranchRef { story: story("s1"), n: 1 };
+    let branch = BranchRef::plain(story("s1"), 1);
     let ask =
         |with_secrets| PoolCommand::MergeStory { story: story("s1"), branch: None, with_secrets };
     let searched = |scene: &mut Scene, result| {
@@ -146,7 +147,7 @@ fn merges_are_carried_out_one_after_the_other_in_the_order_in_which_they_were_as
     };
     let merge = |command: &crate::CommandId, name: &str| Action::Merge {
         command: command.clone(),
-        branch: BranchRef { story: story(name), n: 1 },
+        branch: BranchRef::plain(story(name), 1),
     };
     // The first is still searched when the others could be merged at once.
     scene.tell(ask("s1", false));
@@ -182,7 +183,7 @@ fn a_merge_is_offered_then_settled_and_ends_the_story() {
     let decision = scene.tell(merge(None));
     let command = scene.last_command();
     assert_eq!(decision.reply, Some(Ok(CommandReply::Offered)));
-    let branch = BranchRef { story: story("s1"), n: 1 };
+    let branch = BranchRef::plain(story("s1"), 1);
     assert_eq!(decision.actions, [Action::Merge { command: command.clone(), branch }]);
     assert_eq!(scene.state.owed(), decision.actions);
 

@@ -5,7 +5,7 @@ mod cells;
 use super::scene::{Scene, ended, run, seen, story, team};
 use crate::pool::{
     Action, CommandReply, DaySpending, PoolCommand, PoolDecision, PoolInput, Refusal, RunReport,
-    State, decide,
+    State, WholeStory, decide,
 };
 use crate::{
     Actor, Answer, AskId, BranchRef, ClosedBy, CommandId, ErrorClass, ErrorInfo, FirstPrompt,
@@ -120,6 +120,10 @@ fn inputs(at: At) -> Vec<PoolInput> {
     };
     let s1 = || story("s1");
     let text = || "Go on.".to_owned();
+    let whole = || {
+        let (context, spec) = Default::default();
+        WholeStory { id: s1(), title: text(), text: text(), context, spec }
+    };
     let ask = || AskId::new("a1");
     let error = || ErrorInfo::new(ErrorClass::Internal, "broken");
     let commands = [
@@ -128,8 +132,16 @@ fn inputs(at: At) -> Vec<PoolInput> {
             title: text(),
             text: text(),
             context: Default::default(),
+            spec: Default::default(),
         },
-        PoolCommand::EditStory { story: s1(), title: None, text: Some(text()), context: None },
+        PoolCommand::PutStories { stories: vec![whole()] },
+        PoolCommand::EditStory {
+            story: s1(),
+            title: None,
+            text: Some(text()),
+            context: None,
+            spec: Default::default(),
+        },
         PoolCommand::FinishStory { story: s1() },
         PoolCommand::ReopenStory { story: s1() },
         PoolCommand::ArchiveStory { story: s1() },
@@ -179,7 +191,7 @@ fn inputs(at: At) -> Vec<PoolInput> {
         PoolInput::Delivered { run, command: said.clone(), result: Ok(()) },
         PoolInput::Granted { run, command: said.clone(), result: Ok(()) },
         PoolInput::Finished { run, commit: None, error: None },
-        PoolInput::Released { slot: SlotId(1), branch: BranchRef { story: s1(), n: 1 } },
+        PoolInput::Released { slot: SlotId(1), branch: BranchRef::plain(s1(), 1) },
         PoolInput::Searched { command: said.clone(), story: s1(), result: Ok(Vec::new()) },
         PoolInput::Merged { command: said, story: s1(), result: Ok("abc".into()) },
     ]);

@@ -10,6 +10,7 @@ use crate::api::command::CommandReceipt;
 use crate::api::document::CommandHeaders;
 use crate::api::problem::ProblemReply;
 use crate::api::request::ChangeRequest;
+use crate::api::stories::spec::SpecBody;
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -25,6 +26,8 @@ pub(in crate::api) struct AddRequest {
     #[serde(default)]
     #[schema(value_type = HashMap<String, String>)]
     context: Variables,
+    #[serde(flatten)]
+    spec: SpecBody,
 }
 
 #[utoipa::path(
@@ -41,7 +44,8 @@ pub(in crate::api) async fn add(
     State(api): State<Api>,
     ChangeRequest { body, terms }: ChangeRequest<AddRequest>,
 ) -> Result<CommandReceipt, ProblemReply> {
-    let AddRequest { id, title, text, context } = body;
+    let AddRequest { id, title, text, context, spec } = body;
     let text = text.unwrap_or_default();
-    api.wish(Wish::AddStory { id, title, text, context }, terms).await
+    let spec = spec.into();
+    api.wish(Wish::AddStory { id, title, text, context, spec }, terms).await
 }

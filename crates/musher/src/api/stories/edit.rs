@@ -1,4 +1,4 @@
-//! `PATCH /stories/{story}`: gives a story another title, text or context.
+//! `PATCH /stories/{story}`: changes what a story says and asks for.
 
 use axum::extract::State;
 use musher_core::Variables;
@@ -10,6 +10,7 @@ use crate::api::command::CommandReceipt;
 use crate::api::document::CommandHeaders;
 use crate::api::problem::ProblemReply;
 use crate::api::request::{ChangeRequest, OfStory};
+use crate::api::stories::spec::SpecBody;
 use crate::pool::Wish;
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -20,6 +21,8 @@ pub(in crate::api) struct EditRequest {
     /// All values for `set.NAME` in the templates of agents, instead of those before.
     #[schema(value_type = Option<HashMap<String, String>>)]
     context: Option<Variables>,
+    #[serde(flatten)]
+    spec: SpecBody,
 }
 
 #[utoipa::path(
@@ -27,7 +30,7 @@ pub(in crate::api) struct EditRequest {
     path = "/stories/{story}",
     tag = "stories",
     operation_id = "edit",
-    summary = "Give a story another title, text or context",
+    summary = "Change what a story says and asks for",
     params(OfStory, CommandHeaders),
     request_body = EditRequest,
     responses((status = 200, body = musher_client::api::ApiReceipt), ProblemReply)
@@ -37,6 +40,7 @@ pub(in crate::api) async fn edit(
     OfStory(story): OfStory,
     ChangeRequest { body, terms }: ChangeRequest<EditRequest>,
 ) -> Result<CommandReceipt, ProblemReply> {
-    let EditRequest { title, text, context } = body;
-    api.wish(Wish::EditStory { story, title, text, context }, terms).await
+    let EditRequest { title, text, context, spec } = body;
+    let spec = spec.into();
+    api.wish(Wish::EditStory { story, title, text, context, spec }, terms).await
 }

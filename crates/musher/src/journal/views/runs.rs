@@ -37,6 +37,8 @@ pub struct RunView {
     pub slot: Option<SlotId>,
     /// The branch that it works on.
     pub branch: Option<String>,
+    /// The branch that its work is merged into, if not the project's own.
+    pub base: Option<String>,
     /// The commit that it began at.
     pub head: Option<String>,
     pub session: Option<SessionId>,
@@ -187,7 +189,8 @@ impl Views {
 
 const SELECT: &str = "SELECT *, (SELECT count(*) FROM asks
     WHERE asks.run = runs.id AND asks.state IN ('open', 'offered')) AS open_asks,
-    (SELECT body FROM texts WHERE key = 'story_title:' || runs.story) AS title FROM runs";
+    (SELECT body FROM texts WHERE key = 'story_title:' || runs.story) AS title,
+    (SELECT spec FROM story_specs WHERE story_specs.story = runs.story) AS spec FROM runs";
 
 fn select(
     db: &Transaction<'_>,
@@ -217,9 +220,11 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<RunView> {
     } else {
         (None, rows::get_json_if_any(row, "error")?)
     };
+    let branch = rows::get_branch(row, &story)?;
     Ok(RunView {
         id,
-        branch: rows::get_branch(row, &story)?,
+        base: branch.as_ref().and_then(|branch| branch.base.as_ref()).map(ToString::to_string),
+        branch: branch.map(|branch| branch.to_string()),
         story,
         agent: rows::get_word(row, "agent")?,
         title: row.get("title")?,

@@ -4,7 +4,9 @@ use rusqlite::{OptionalExtension, Row, Transaction};
 use serde::{Deserialize, Serialize};
 
 use musher_core::pool::TextKey;
-use musher_core::{AgentName, ErrorInfo, Outcome, RunId, RunPhaseKind, StoryId, Variables};
+use musher_core::{
+    AgentName, ErrorInfo, Outcome, RunId, RunPhaseKind, StoryId, StorySpec, Variables,
+};
 
 use super::{Filter, SpentView, spent};
 use crate::journal::{JournalError, Views, lookup, rows};
@@ -36,6 +38,7 @@ pub struct StoryView {
     /// How many asks of its runs wait for a person.
     pub open_asks: u64,
     pub spent: SpentView,
+    pub spec: StorySpec,
     /// Its newest run.
     pub latest: Option<LatestRun>,
     pub created_at: i64,
@@ -107,7 +110,8 @@ const SELECT: &str = "SELECT *,
     (SELECT count(*) FROM runs WHERE runs.story = stories.id) AS all_runs,
     (SELECT count(*) FROM runs WHERE runs.story = stories.id AND runs.phase <> 'over') AS live_runs,
     (SELECT count(*) FROM runs JOIN asks ON asks.run = runs.id
-        WHERE runs.story = stories.id AND asks.state IN ('open', 'offered')) AS open_asks
+        WHERE runs.story = stories.id AND asks.state IN ('open', 'offered')) AS open_asks,
+    (SELECT spec FROM story_specs WHERE story_specs.story = stories.id) AS spec
     FROM stories";
 
 impl Views {
@@ -156,6 +160,7 @@ fn read(db: &Transaction<'_>, row: &Row<'_>) -> rusqlite::Result<StoryView> {
         runs: StoryRunsView { all: number("all_runs")?, live: number("live_runs")? },
         open_asks: number("open_asks")?,
         spent: spent::of_story(db, &id)?,
+        spec: rows::get_spec(row)?,
         latest: latest(db, &id)?,
         id,
         created_at: row.get("created_at")?,

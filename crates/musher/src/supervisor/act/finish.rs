@@ -16,12 +16,13 @@ impl Performer {
             let title = self.ground.text(&TextKey::StoryTitle(branch.story.clone()));
             let title = title.ok().flatten().unwrap_or_default();
             let message = format!("{title}\n\nStory: {}\nRun: {run}\n", branch.story);
+            let base = self.ground.base_of(&branch).map_err(|error| error.to_string())?;
             let branch = named(&branch).map_err(|error| error.to_string())?;
             let commit = match &self.place {
                 RunPlace::Here(here) => here.finish(slot, &branch, message).await,
             };
             let commit = commit.map_err(|error| error.to_string())?;
-            Ok(Some((commit, self.secrets_in(run, slot, branch).await)))
+            Ok(Some((commit, self.secrets_in(run, slot, base, branch).await)))
         };
         let (commit, error) = match done.await {
             Ok(None) => (None, None),

@@ -17,8 +17,9 @@ impl Performer {
             let title = self.ground.text(&TextKey::StoryTitle(story.clone()));
             let title = title.ok().flatten().unwrap_or_default();
             let message = format!("Merge story {story}: {title}\n");
+            let base = self.ground.base_of(&branch).map_err(|error| error.to_string())?;
             let branch = named(&branch).map_err(|error| error.to_string())?;
-            let (base, from) = (self.ground.base.clone(), branch.clone());
+            let from = branch.clone();
             let done = self.ground.slots.apart(Lane::Repository, "the merge", async move |slots| {
                 let git = slots.git();
                 let tip = git.resolve(&from).await?;

@@ -14,9 +14,10 @@ impl Performer {
     pub(super) async fn search(&self, command: CommandId, branch: BranchRef) {
         let story = branch.story.clone();
         let found = async {
+            let base = self.ground.base_of(&branch).map_err(|error| error.to_string())?;
             let name = named(&branch).map_err(|error| error.to_string())?;
-            let diff =
-                self.added(Lane::Repository, name).await.map_err(|error| error.to_string())?;
+            let diff = self.added(Lane::Repository, base, name).await;
+            let diff = diff.map_err(|error| error.to_string())?;
             let query = RunsQuery { story: Some(story.clone()), ..RunsQuery::default() };
             let views = self.ground.views.clone();
             let runs = tokio::task::spawn_blocking(move || views.runs(&query)).await;
@@ -33,9 +34,10 @@ impl Performer {
         &self,
         run: RunId,
         slot: SlotId,
+        base: Branch,
         branch: Branch,
     ) -> Option<String> {
-        let found = match self.added(Lane::Slot(slot), branch).await {
+        let found = match self.added(Lane::Slot(slot), base, branch).await {
             Ok(diff) if diff.files.is_empty() => return None,
             Ok(diff) => self.found(diff, vec![run]).await,
             Err(error) => Err(error.to_string()),
@@ -51,8 +53,12 @@ impl Performer {
     }
 
     /// What a branch adds to the base. A branch that is gone adds nothing; the merge itself reports it.
-    async fn added(&self, lane: Lane, branch: Branch) -> Result<GitDiff, WorktreeError> {
-        let base = self.ground.base.clone();
+    async fn added(
+        &self,
+        lane: Lane,
+        base: Branch,
+        branch: Branch,
+    ) -> Result<GitDiff, WorktreeError> {
         let look = self.ground.slots.apart(lane, "the search for secrets", async move |slots| {
             let git = slots.git();
             match git.resolve_with(&base, &branch).await? {

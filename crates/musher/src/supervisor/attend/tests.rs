@@ -28,6 +28,7 @@ async fn live(journal: Journal) -> (PoolHandle, RunId) {
         title: "x".into(),
         text: String::new(),
         context: Default::default(),
+        spec: Default::default(),
     };
     pool.command(story, command("c1"), Actor::POOL, None).await.unwrap();
     let story = "s1".parse().unwrap();

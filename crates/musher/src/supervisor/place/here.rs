@@ -43,12 +43,15 @@ impl Here {
     ) -> Result<String, ErrorInfo> {
         self.ground.check(plan)?;
         let on = named(branch)?;
+        if branch.name.is_some() && start == WorktreeStart::Fresh {
+            self.not_somebodys(branch, &on).await?;
+        }
         let forked = match &start {
             WorktreeStart::Snapshot { of } => Some(*of),
             WorktreeStart::Fresh | WorktreeStart::Keep => None,
         };
         let start = match start {
-            WorktreeStart::Fresh => SlotStart::Base { branch: self.ground.base.clone() },
+            WorktreeStart::Fresh => SlotStart::Base { branch: self.ground.base_of(branch)? },
             WorktreeStart::Keep => SlotStart::Keep,
             WorktreeStart::Snapshot { of } => {
                 let snapshot = self.snapshot(of).await;
@@ -71,6 +74,32 @@ impl Here {
             self.remade().insert(slot);
         }
         Ok(prepared.head.to_string())
+    }
+
+    /// Refuses a name that a branch has already which holds commits of its own: it is somebody's. One that holds none may be of a start
+    /// that did not come to its end.
+    async fn not_somebodys(&self, branch: &BranchRef, on: &Branch) -> Result<(), ErrorInfo> {
+        let (base, on) = (self.ground.base_of(branch)?, on.clone());
+        let look = async move |slots: WorktreeSlots| {
+            let git = slots.git();
+            match git.resolve_with(&base, &on).await? {
+                (base, Some(tip)) => Ok::<_, WorktreeError>(git.contains(&base, &tip).await?),
+                (_, None) => Ok(true),
+            }
+        };
+        let looked = self.ground.slots.apart(Lane::Repository, "a look at a branch", look).await;
+        match looked.map_err(|error| unmade(&error))? {
+            true => Ok(()),
+            false => {
+                let message =
+                    format!("there is a branch {branch} already, with commits of its own");
+                let hint = format!(
+                    "rename it, or give the story another: `musher story edit {} --branch NAME`",
+                    branch.story
+                );
+                Err(ErrorInfo::new(ErrorClass::Config, message).with_hint(hint))
+            }
+        }
     }
 
     /// Everything in a worktree as a commit, also what its run has not committed.
@@ -164,11 +193,15 @@ impl Here {
         branch: &BranchRef,
         condition: SlotCondition,
     ) {
+        let own_name = branch.name.is_some();
         let (SlotCondition::New, Ok(branch)) = (condition, named(branch)) else { return };
         let undone =
             self.ground.slots.apart(Lane::Slot(slot), "undoing a start", async move |slots| {
                 slots.remove(slot, &RecoveryName::of(&branch)).await?;
-                if let Some(tip) = slots.git().tip(&branch).await? {
+                // A branch of a person's own choice may have been there before.
+                if let Some(tip) = slots.git().tip(&branch).await?
+                    && !own_name
+                {
                     slots.git().delete_branch(&branch, &tip).await?;
                 }
                 Ok::<_, WorktreeError>(())

@@ -6,7 +6,9 @@ use crate::pool::{
     Action, Assignment, DAY_MS, Fact, GrantStep, Pair, PoolDecision, RESTART_LIMIT,
     RESTART_WINDOW_MS, Slot, State, Team, UndeliveredCode,
 };
-use crate::{AskId, CommandId, RunId, RunKind, RunLine, RunPhase, Sender, SlotId, Usd};
+use crate::{
+    AskId, CommandId, RunId, RunKind, RunLine, RunPhase, Sender, SlotId, StoryId, StoryState, Usd,
+};
 
 /// The token of people who answer what they have not seen.
 pub(super) const UNSEEN: &str = "unseen";
@@ -46,6 +48,8 @@ struct Books {
     lasting: BTreeSet<RunId>,
     /// Which run follows which.
     follows: BTreeMap<RunId, RunId>,
+    story_of: BTreeMap<RunId, StoryId>,
+    spent_on: BTreeMap<StoryId, Usd>,
 }
 
 impl Laws {
@@ -79,6 +83,9 @@ impl Laws {
             }
         }
         self.books.judge(decision, team, now)?;
+        self.books.stories_keep_their_budgets(decision, after)?;
+        none_begins_before_its_time(decision, after)?;
+        no_story_waits_for_itself(after)?;
         one_run_for_each_pair(after)?;
         slots_and_runs_agree(after)?;
         places_suffice(after, team)
@@ -203,6 +210,10 @@ impl Books {
                 let day = at.div_euclid(DAY_MS).max(last);
                 let spent = self.spent.entry(day).or_default();
                 *spent = spent.plus(cost);
+                if let Some(story) = self.story_of.get(run) {
+                    let spent = self.spent_on.entry(story.clone()).or_default();
+                    *spent = spent.plus(cost);
+                }
                 if let Some(promised) = self.promised.get_mut(run) {
                     *promised = promised.minus(cost);
                 }
@@ -215,6 +226,7 @@ impl Books {
                 }
             } else if let Fact::RunQueued { run, plan, .. } = fact {
                 self.follows.extend(plan.kind.of().map(|of| (*run, of)));
+                self.story_of.insert(*run, plan.story.clone());
             } else if let Fact::RunEnded { run, seq, .. } = fact {
                 let promised = self.promised.remove(run).unwrap_or_default();
                 // A run that was begun and has no end in its log is as unknown as one that says so.
@@ -237,6 +249,30 @@ impl Books {
                 if budget.is_none() || all > cap {
                     return Err(format!("{run} began with {budget:?}: {all} of {cap} are gone"));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// No run begins with more than is left of the budget of its story.
+    fn stories_keep_their_budgets(
+        &self,
+        decision: &PoolDecision,
+        after: &State,
+    ) -> Result<(), String> {
+        for fact in &decision.facts {
+            let Fact::RunPreparing { run, .. } = fact else { continue };
+            let Some(story) = self.story_of.get(run) else { continue };
+            let Some(cap) = after.stories.get(story).and_then(|story| story.spec.budget) else {
+                continue;
+            };
+            let of_it = |run: &RunId| self.story_of.get(run) == Some(story);
+            let kept = self.kept.iter().filter(|(run, _)| of_it(run)).map(|(_, (_, kept))| *kept);
+            let promised = self.promised.iter().filter(|(run, _)| of_it(run));
+            let spent = self.spent_on.get(story).copied().unwrap_or_default();
+            let all = promised.map(|(_, usd)| *usd).chain(kept).fold(spent, Usd::plus);
+            if all > cap {
+                return Err(format!("{run} began, though {all} of {cap} for {story} are gone"));
             }
         }
         Ok(())
@@ -281,6 +317,40 @@ fn may_follow_the_end(fact: &Fact) -> bool {
             | Fact::RunUnparked { .. }
             | Fact::EndWished { .. }
     )
+}
+
+fn none_begins_before_its_time(decision: &PoolDecision, after: &State) -> Result<(), String> {
+    for fact in &decision.facts {
+        let Fact::RunPreparing { run, .. } = fact else { continue };
+        let Some(plan) = after.runs.get(run).map(|run| &run.plan) else { continue };
+        for before in after.stories.get(&plan.story).iter().flat_map(|story| &story.spec.after) {
+            let done = match after.stories.get(before) {
+                Some(before) => before.state != StoryState::Open,
+                None => after.archived_done.contains(before),
+            };
+            if !done {
+                return Err(format!("{run} began on {}, before {before} was done", plan.story));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn no_story_waits_for_itself(state: &State) -> Result<(), String> {
+    // Those that wait for nobody are taken away until nothing changes; what is left waits in a circle.
+    let mut left: BTreeSet<&StoryId> = state.stories.keys().collect();
+    loop {
+        let waits =
+            |story: &&StoryId| state.stories[*story].spec.after.iter().any(|it| left.contains(it));
+        let still: BTreeSet<&StoryId> = left.iter().copied().filter(waits).collect();
+        if still == left {
+            return match left.is_empty() {
+                true => Ok(()),
+                false => Err(format!("stories wait for each other: {left:?}")),
+            };
+        }
+        left = still;
+    }
 }
 
 fn one_run_for_each_pair(state: &State) -> Result<(), String> {

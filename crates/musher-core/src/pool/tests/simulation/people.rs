@@ -3,11 +3,11 @@
 use super::dice::Dice;
 use super::laws::UNSEEN;
 use super::world::World;
-use crate::pool::tests::scene::{Scene, agent};
-use crate::pool::{PoolCommand, RESTART_ASK};
+use crate::pool::tests::scene::{Scene, agent, story};
+use crate::pool::{PoolCommand, RESTART_ASK, WholeStory};
 use crate::{
-    Actor, Answer, AskDigest, AskId, CommandId, PastRun, RunId, RunRef, SessionChange, ShownAsk,
-    StoryId, Via, Who,
+    Actor, Answer, AskDigest, AskId, CommandId, PastRun, Priority, RunId, RunRef, SessionChange,
+    ShownAsk, StoryId, StorySpecChange, Usd, Via, Who,
 };
 
 /// Something that a person might want now.
@@ -28,12 +28,22 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Pool
             title: text(),
             text: text(),
             context: Default::default(),
+            spec: Default::default(),
         });
     }
     if dice.chance(40)
         && let Some(command) = answer(scene, world, dice)
     {
         return Some(command);
+    }
+    if dice.chance(10) {
+        return Some(PoolCommand::EditStory {
+            story: dice.pick(&stories)?,
+            title: None,
+            text: dice.chance(30).then(text),
+            context: None,
+            spec: other_spec(&stories, dice),
+        });
     }
     if runs.is_empty() && dice.chance(20) {
         return Some(merge(dice.pick(&stories)?, None, dice));
@@ -47,14 +57,17 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Pool
             title: text(),
             text: text(),
             context: Default::default(),
+            spec: Default::default(),
         },
-        1 => PoolCommand::EditStory {
-            story: dice.pick(&stories)?,
-            title: None,
-            text: Some(text()),
-            context: None,
-        },
-        2..4 => PoolCommand::FinishStory { story: dice.pick(&stories)? },
+        1..3 => {
+            let (context, spec) = (Default::default(), other_spec(&stories, dice));
+            let spec = spec.of(&Default::default());
+            let (own, known) = (story(&format!("own-{}", dice.below(3))), dice.pick(&stories)?);
+            let id = dice.pick(&[own, known])?;
+            let story = WholeStory { id, title: text(), text: text(), context, spec };
+            PoolCommand::PutStories { stories: vec![story] }
+        }
+        3 => PoolCommand::FinishStory { story: dice.pick(&stories)? },
         4..8 => PoolCommand::ReopenStory { story: dice.pick(&stories)? },
         8..10 => PoolCommand::ArchiveStory { story: dice.pick(&stories)? },
         10..16 => {
@@ -96,6 +109,17 @@ pub(super) fn wish(scene: &Scene, world: &World, dice: &mut Dice) -> Option<Pool
         }
     };
     Some(command)
+}
+
+/// Some other wishes about a story: which come before it, how urgent it is, what it may cost.
+fn other_spec(stories: &[StoryId], dice: &mut Dice) -> StorySpecChange {
+    let after = (0..dice.below(3)).filter_map(|_| dice.pick(stories)).collect();
+    let priority = Priority::try_from(dice.below(5) as u8).ok();
+    let dollars = 1 + dice.below(4);
+    let budget =
+        dice.chance(50).then(|| dice.chance(80).then(|| Usd::from_dollars(dollars as f64)));
+    let after = dice.chance(60).then_some(after);
+    StorySpecChange { after, priority, budget, ..StorySpecChange::default() }
 }
 
 fn start(stories: &[StoryId], dice: &mut Dice) -> Option<PoolCommand> {

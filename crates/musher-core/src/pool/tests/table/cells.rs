@@ -3,7 +3,7 @@
 use crate::pool::{PoolCommand, PoolInput, RunReport};
 
 /// How many rows there are.
-pub(super) const ROWS: usize = 38;
+pub(super) const ROWS: usize = 39;
 
 /// The name of a row and its cells, in the order of the columns.
 pub(super) fn row(input: &PoolInput) -> (&'static str, [&'static str; 9]) {
@@ -67,6 +67,7 @@ pub(super) fn row(input: &PoolInput) -> (&'static str, [&'static str; 9]) {
 fn command_row(command: &PoolCommand) -> (&'static str, [&'static str; 9]) {
     match command {
         PoolCommand::AddStory { .. } => ("add_story", ["story: story_added"; 9]),
+        PoolCommand::PutStories { .. } => ("put_stories", ["done: story_edited"; 9]),
         PoolCommand::EditStory { .. } => ("edit_story", ["done: story_edited"; 9]),
         PoolCommand::FinishStory { .. } => (
             "finish_story",
