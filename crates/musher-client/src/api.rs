@@ -26,8 +26,8 @@ pub use project::{
 };
 pub use run::{ApiContextUsed, ApiQueuedMessage, ApiRun, ApiRunPowers, ApiSessionStatus, Runs};
 pub use story::{
-    ApiConflict, ApiLatestRun, ApiLineCount, ApiPutStories, ApiStory, ApiStoryPhase, ApiStoryRuns,
-    ApiStorySpec, ApiStoryWhole, Stories,
+    ApiConflict, ApiCriterion, ApiLatestRun, ApiLineCount, ApiPutStories, ApiStory, ApiStoryPhase,
+    ApiStoryRuns, ApiStorySpec, ApiStoryWhole, Stories,
 };
 
 /// What became of a command. Everything in it is durable.

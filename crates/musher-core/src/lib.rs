@@ -53,7 +53,8 @@ pub use run::{
 };
 pub use session::{Activity, McpState, ModelChange, RateLimit, SessionChange, SessionInfo};
 pub use story::{
-    BranchRef, Priority, PriorityError, Story, StorySpec, StorySpecChange, StoryState,
+    BranchRef, Criterion, CriterionJudge, Priority, PriorityError, Story, StorySpec,
+    StorySpecChange, StoryState, criteria,
 };
 pub use tool::{Edit, Executor, ToolKind, ToolOutput, ToolPhase, ToolUpdate};
 pub use usage::{

@@ -1,5 +1,6 @@
 //! A story: a piece of work that a person wants.
 
+mod criteria;
 mod spec;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::pool::UnknownSpending;
 use crate::{BranchName, RunId, StoryId, Usd};
 
+pub use criteria::{Criterion, CriterionJudge, criteria};
 pub use spec::{Priority, PriorityError, StorySpec, StorySpecChange};
 
 /// Where a story is. Its title and text are kept apart, because they can be erased.

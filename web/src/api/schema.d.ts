@@ -1176,6 +1176,16 @@ export interface components {
             /** @description Stories that are not archived. */
             stories: number;
         };
+        /** @description One thing by which people see that a story is done. */
+        Criterion: {
+            /** @description Who judges it: `reviewer`, `gate` or `person`. */
+            by: string;
+            /** @description The gate that judges it. */
+            gate?: string | null;
+            text: string;
+            /** @description Its box has a tick. */
+            ticked: boolean;
+        };
         /** @description What was spent today, in UTC. */
         Day: {
             /**
@@ -2021,6 +2031,8 @@ export interface components {
             context?: {
                 [key: string]: string;
             };
+            /** @description The lines of its text that begin with a box, in their order. */
+            criteria?: components["schemas"]["Criterion"][];
             /** @description Absent when it was erased. */
             text?: string | null;
         };

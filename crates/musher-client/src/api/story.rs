@@ -93,6 +93,27 @@ pub struct ApiStoryWhole {
     /// What templates of agents can use as `set.NAME`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub context: BTreeMap<String, String>,
+    /// The lines of its text that begin with a box, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<ApiCriterion>,
+}
+
+/// One thing by which people see that a story is done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = Criterion)]
+pub struct ApiCriterion {
+    #[schema(required)]
+    pub text: String,
+    /// Its box has a tick.
+    #[schema(required)]
+    pub ticked: bool,
+    /// Who judges it: `reviewer`, `gate` or `person`.
+    #[schema(required)]
+    pub by: String,
+    /// The gate that judges it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<String>,
 }
 
 /// Where a story is. A newer server may know more words.

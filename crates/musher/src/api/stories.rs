@@ -75,6 +75,7 @@ pub(super) async fn story(
     let found = found.ok_or(Refusal::NoSuchStory { story })?;
     Ok(Json(ApiStoryWhole {
         story: story_now(found.story, &api),
+        criteria: found.text.as_deref().map(spec::criteria_of).unwrap_or_default(),
         text: found.text,
         context: found.context,
     }))

@@ -4,9 +4,13 @@ mod add;
 mod archive;
 mod done;
 mod edit;
+mod export;
+mod import;
 mod list;
+mod markdown;
 mod reopen;
 mod show;
+mod wants;
 
 use clap::{Args, Subcommand};
 
@@ -26,8 +30,12 @@ enum StoryVerb {
     List(list::StoryListArgs),
     /// Show a story with its text and its runs.
     Show(show::StoryShowArgs),
-    /// Change a story's title or text.
+    /// Change a story's title, text or what it asks for.
     Edit(edit::StoryEditArgs),
+    /// Add the stories of Markdown files, and change those that are there already.
+    Import(import::StoryImportArgs),
+    /// Write stories as Markdown files.
+    Export(export::StoryExportArgs),
     /// Mark a story as done.
     Done(done::Done),
     /// Reopen a story.
@@ -43,6 +51,8 @@ impl StoryArgs {
             StoryVerb::List(list) => list.run().await,
             StoryVerb::Show(show) => show.run().await,
             StoryVerb::Edit(edit) => edit.run().await,
+            StoryVerb::Import(import) => import.run().await,
+            StoryVerb::Export(export) => export.run().await,
             StoryVerb::Done(done) => done.run().await,
             StoryVerb::Reopen(reopen) => reopen.run().await,
             StoryVerb::Archive(archive) => archive.run().await,

@@ -12,6 +12,8 @@ const VERBS: &[&str] = &[
     "story list",
     "story show",
     "story edit",
+    "story import",
+    "story export",
     "story done",
     "story reopen",
     "story archive",

@@ -20,6 +20,7 @@ mod rules;
 mod served;
 mod server;
 mod sockets;
+mod stories;
 mod tabs;
 mod terminal;
 mod trust;

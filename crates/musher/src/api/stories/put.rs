@@ -89,7 +89,7 @@ fn sort(
 
 fn is_same(known: &StoryWhole, story: &WholeStory) -> bool {
     known.story.title.as_ref() == Some(&story.title)
-        && known.text.as_ref() == Some(&story.text)
+        && known.text.as_deref().map(str::trim_end) == Some(story.text.trim_end())
         && known.context == story.context
         && known.story.spec == story.spec
 }

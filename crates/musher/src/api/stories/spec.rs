@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use musher_client::api::ApiStorySpec;
+use musher_client::api::{ApiCriterion, ApiStorySpec};
 use musher_core::{
-    AgentName, BranchName, Label, Priority, StoryId, StorySpec, StorySpecChange, Usd,
+    AgentName, BranchName, CriterionJudge, Label, Priority, StoryId, StorySpec, StorySpecChange,
+    Usd, criteria,
 };
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
@@ -72,4 +73,17 @@ pub(super) fn told(spec: StorySpec) -> ApiStorySpec {
         base: base.map(String::from),
         branch: branch.map(String::from),
     }
+}
+
+/// The criteria of a text, as clients are told.
+pub(super) fn criteria_of(text: &str) -> Vec<ApiCriterion> {
+    let told = |one: musher_core::Criterion| {
+        let (by, gate) = match one.judge {
+            CriterionJudge::Reviewer => ("reviewer", None),
+            CriterionJudge::Gate { gate } => ("gate", Some(gate)),
+            CriterionJudge::Person => ("person", None),
+        };
+        ApiCriterion { text: one.text, ticked: one.ticked, by: by.into(), gate }
+    };
+    criteria(text).into_iter().map(told).collect()
 }

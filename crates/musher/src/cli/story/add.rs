@@ -1,14 +1,19 @@
 //! `musher story add`: adds a story.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use musher_core::StoryId;
-use serde_json::json;
+use serde_json::{Map, Value as Json, json};
 
 use super::super::place::PlaceArgs;
 use super::super::run_options::{variable, variables};
 use super::super::{CliError, CliExit, receipt, words};
+use super::import::{markdown_in, read};
+use super::wants::StoryWantsArgs;
+
+/// Where templates are, as seen from the repository.
+const TEMPLATES: &str = ".musher/stories";
 
 #[derive(Debug, Args)]
 pub(super) struct StoryAddArgs {
@@ -29,6 +34,11 @@ pub(super) struct StoryAddArgs {
     /// A value for `{{ set.KEY }}` in the prompts of agents; may be given several times.
     #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
     context: Vec<(String, String)>,
+    /// Begin with a template: a file NAME.md in `.musher/stories`.
+    #[arg(long, value_name = "NAME")]
+    template: Option<String>,
+    #[command(flatten)]
+    wants: StoryWantsArgs,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -37,19 +47,44 @@ impl StoryAddArgs {
     pub(super) async fn run(self) -> Result<CliExit, CliError> {
         let place = self.place.place();
         let given = self.dash.or(self.text);
-        let text = match (&given, &self.file) {
-            (None, None) => String::new(),
-            (Some(_), _) | (None, Some(_)) => words::read("text", given, self.file.as_deref())?,
+        let mut body = match &self.template {
+            Some(name) => template(&place.repo()?, name)?,
+            None => Map::new(),
         };
-        let mut body = json!({ "title": self.title, "text": text });
-        if let (Some(id), Some(fields)) = (&self.id, body.as_object_mut()) {
-            fields.insert("id".into(), json!(id));
+        body.insert("title".into(), json!(self.title));
+        if given.is_some() || self.file.is_some() {
+            let text = words::read("text", given, self.file.as_deref())?;
+            body.insert("text".into(), json!(text));
+        }
+        if let Some(id) = &self.id {
+            body.insert("id".into(), json!(id));
         }
         let context = variables(self.context)?;
-        if let (false, Some(fields)) = (context.is_empty(), body.as_object_mut()) {
-            fields.insert("context".into(), json!(context));
+        if !context.is_empty() {
+            body.insert("context".into(), json!(context));
         }
-        let reply = place.client()?.post(&["stories"], &body).await?;
+        body.extend(self.wants.fields().map_err(CliError::user)?);
+        let reply = place.client()?.post(&["stories"], &Json::Object(body)).await?;
         receipt::told(&place, &reply, "the story is added")
     }
+}
+
+/// What a template says, without a title and an id.
+fn template(repo: &Path, name: &str) -> Result<Map<String, Json>, CliError> {
+    let folder = repo.join(TEMPLATES);
+    let known = if folder.is_dir() { markdown_in(&folder)? } else { Vec::new() };
+    let is_it = |file: &&PathBuf| file.file_stem().is_some_and(|stem| stem == name);
+    let Some(file) = known.iter().find(is_it) else {
+        let names = known.iter().filter_map(|file| file.file_stem());
+        let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+        let hint = match names.is_empty() {
+            true => format!("write one as {TEMPLATES}/{name}.md"),
+            false => format!("there are: {}", names.join(", ")),
+        };
+        return Err(CliError::hinted(format!("there is no template `{name}`"), &hint));
+    };
+    let story = serde_json::to_value(read(file)?).map_err(|e| CliError::user(e.to_string()))?;
+    let Json::Object(mut fields) = story else { return Ok(Map::new()) };
+    fields.remove("id");
+    Ok(fields)
 }

@@ -1,4 +1,4 @@
-//! `musher story edit`: changes a story's title, text or context.
+//! `musher story edit`: changes what a story says and asks for.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,14 @@ use serde_json::{Map, Value as Json, json};
 use super::super::place::PlaceArgs;
 use super::super::run_options::{variable, variables};
 use super::super::{CliError, CliExit, receipt, words};
+use super::wants::StoryWantsArgs;
 
 #[derive(Debug, Args)]
 pub(super) struct StoryEditArgs {
     /// The story's id.
     story: StoryId,
     /// The new title.
-    #[arg(long, required_unless_present_any = ["text", "file", "context"])]
+    #[arg(long)]
     title: Option<String>,
     /// The new text; `-` reads it from standard input.
     #[arg(short, long, value_name = "TEXT", conflicts_with = "file")]
@@ -26,6 +27,8 @@ pub(super) struct StoryEditArgs {
     /// A value for `{{ set.KEY }}` in the prompts of agents; those that are given replace all earlier ones.
     #[arg(long, value_name = "KEY=VALUE", value_parser = variable)]
     context: Vec<(String, String)>,
+    #[command(flatten)]
+    wants: StoryWantsArgs,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -43,6 +46,13 @@ impl StoryEditArgs {
         }
         if !self.context.is_empty() {
             body.insert("context".into(), json!(variables(self.context)?));
+        }
+        body.extend(self.wants.fields().map_err(CliError::user)?);
+        if body.is_empty() {
+            return Err(CliError::hinted(
+                "nothing is to be changed",
+                "say what: `musher story edit --help` lists it",
+            ));
         }
         let path = ["stories", self.story.as_str()];
         let reply = place.client()?.patch(&path, &Json::Object(body)).await?;

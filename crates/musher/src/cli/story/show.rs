@@ -7,7 +7,7 @@ use musher_runtime::now_ms;
 use super::super::place::PlaceArgs;
 use super::super::text::{one_line, plain};
 use super::super::{CliError, CliExit, age, money, out, ps, state};
-use musher_client::api::{ApiStoryWhole, Runs};
+use musher_client::api::{ApiStorySpec, ApiStoryWhole, Runs};
 
 #[derive(Debug, Args)]
 pub(super) struct StoryShowArgs {
@@ -42,7 +42,7 @@ impl StoryShowArgs {
     }
 }
 
-fn text(ApiStoryWhole { story, text: words, context }: &ApiStoryWhole, now: i64) -> String {
+fn text(ApiStoryWhole { story, text: words, context, .. }: &ApiStoryWhole, now: i64) -> String {
     let (state, tone) = state::of_story(story);
     let style = tone.style();
     let title = one_line(story.title.as_deref().unwrap_or("(erased)"), 500);
@@ -55,6 +55,10 @@ fn text(ApiStoryWhole { story, text: words, context }: &ApiStoryWhole, now: i64)
     if let Some(commit) = &story.merged {
         text += &format!(", merged as {}", plain(&commit.chars().take(12).collect::<String>()));
     }
+    let wants = wants(&story.asks);
+    if !wants.is_empty() {
+        text += &format!("\n  {}", plain(&wants.join(", ")));
+    }
     for (name, value) in context {
         text += &format!("\n  {} = {}", plain(name), one_line(value, 500));
     }
@@ -62,4 +66,22 @@ fn text(ApiStoryWhole { story, text: words, context }: &ApiStoryWhole, now: i64)
         Some(words) if !words.trim().is_empty() => text + "\n\n" + words.trim_end(),
         Some(_) | None => text,
     }
+}
+
+/// What a story asks for beside its words, each in a few words.
+fn wants(asks: &ApiStorySpec) -> Vec<String> {
+    let ApiStorySpec { after, priority, labels, budget_usd, agent, base, branch } = asks;
+    let mut wants = Vec::new();
+    if *priority != u8::from(musher_core::Priority::default()) {
+        wants.push(format!("priority {priority}"));
+    }
+    if !after.is_empty() {
+        wants.push(format!("after {}", after.join(" ")));
+    }
+    wants.extend(labels.iter().map(|label| format!("#{label}")));
+    wants.extend(budget_usd.map(|usd| format!("budget ${usd}")));
+    wants.extend(agent.as_ref().map(|agent| format!("agent {agent}")));
+    wants.extend(base.as_ref().map(|base| format!("base {base}")));
+    wants.extend(branch.as_ref().map(|branch| format!("branch {branch}")));
+    wants
 }

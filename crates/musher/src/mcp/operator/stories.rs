@@ -1,6 +1,6 @@
 //! Tools about stories.
 
-use musher_core::{StoryId, ToolKind};
+use musher_core::{Priority, StoryId, ToolKind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -60,6 +60,13 @@ pub(super) struct AddStory {
     /// An id of your own: small letters, digits and `-`. One is made when left out.
     #[schemars(with = "Option<String>")]
     id: Option<StoryId>,
+    /// The ids of stories that must be done first.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    after: Vec<StoryId>,
+    /// How soon it is worked on: 0 to 4, where 4 is first and 2 is usual.
+    #[schemars(with = "Option<u8>")]
+    priority: Option<Priority>,
 }
 
 impl OperatorTool for AddStory {
@@ -68,7 +75,9 @@ impl OperatorTool for AddStory {
     const KIND: ToolKind = ToolKind::Other;
 
     fn wanted(self) -> ApiRequest {
-        let body = json!({ "title": self.title, "text": self.text, "id": self.id });
+        let Self { title, text, id, after, priority } = self;
+        let body =
+            json!({ "title": title, "text": text, "id": id, "after": after, "priority": priority });
         ApiRequest::command(["stories"], body)
     }
 }
