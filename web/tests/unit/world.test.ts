@@ -9,7 +9,18 @@ const spent = { known_cost_usd: 0 } as Story["spent"];
 
 function story(id: string, more: Partial<Story> = {}): Story {
   const runs = { all: 1, live: 0 };
-  return { id, n: 1, state: "open", runs, open_asks: 0, spent, created_at: 0, updated_at: 0, ...more };
+  return {
+    id,
+    n: 1,
+    state: "open",
+    runs,
+    open_asks: 0,
+    spent,
+    created_at: 0,
+    updated_at: 0,
+    priority: 2,
+    ...more,
+  };
 }
 
 function run(id: string, more: Partial<Run> = {}): Run {
