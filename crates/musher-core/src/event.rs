@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use crate::{
-    Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, ItemBody, ItemId, Level,
-    ModelChange, NetworkReport, Origin, OutputStream, PlanEntry, PromptId, RateLimit, Rule,
-    SessionEnded, SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded, UsageReport, Who,
+    Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, GateEnded, ItemBody,
+    ItemId, Level, ModelChange, NetworkReport, Origin, OutputStream, PlanEntry, PromptId,
+    RateLimit, Rule, SessionEnded, SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded,
+    UsageReport, Who,
 };
 
 /// One entry of a run's log. Only `seq` orders.
@@ -174,6 +175,8 @@ pub enum EventKind {
     },
     /// What passed through the proxy of the agent's sandbox, by host. Upsert by host.
     Network(Box<NetworkReport>),
+    /// A gate was judged; what it printed is in the event before.
+    GateEnded(Box<GateEnded>),
     /// Something failed; whether the turn did is told by its end.
     Error {
         error: ErrorInfo,

@@ -9,6 +9,7 @@ mod ask;
 mod cut;
 mod error;
 mod event;
+mod gate;
 mod id;
 mod item;
 mod network;
@@ -33,6 +34,7 @@ pub use ask::{
 pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
 pub use error::{ErrorClass, ErrorInfo, HintCode};
 pub use event::{Channel, Delta, Event, EventKind, EventScope, RawRef};
+pub use gate::{GateEnded, GateFault, GateResult};
 pub use id::{
     AgentName, AskDigest, AskId, BranchName, CallId, CommandId, IdError, ItemId, Label, PromptId,
     RunId, SessionId, SlotId, StoryId, TaskId, TokenId,

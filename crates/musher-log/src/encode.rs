@@ -85,6 +85,7 @@ fn without_free_form(event: &Event) -> Event {
         | EventKind::Task(_)
         | EventKind::Notice { .. }
         | EventKind::Network(_)
+        | EventKind::GateEnded(_)
         | EventKind::Error { .. }
         | EventKind::Unparsed { .. }
         | EventKind::SessionEnded(_) => {}

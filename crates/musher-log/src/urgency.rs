@@ -25,7 +25,8 @@ impl Urgency {
             | EventKind::UserMessage { .. }
             | EventKind::PromptWithdrawn { .. }
             | EventKind::AskOpened { .. }
-            | EventKind::AskClosed { .. } => Self::Now,
+            | EventKind::AskClosed { .. }
+            | EventKind::GateEnded(_) => Self::Now,
             // A partial report is for display and is not billed.
             EventKind::Usage(report) if report.partial => Self::Soon,
             EventKind::Usage(_) => Self::Now,
