@@ -18,6 +18,7 @@ mod memory;
 mod other;
 mod program;
 mod roots;
+mod share;
 mod spawner;
 mod sweep;
 mod table;
@@ -55,6 +56,7 @@ pub use program::{ProgramError, find};
 #[cfg(feature = "frames")]
 pub(crate) use program::{find_for, start_error};
 pub use roots::reap_orphans;
+pub(crate) use share::ProcessorShare;
 pub(crate) use sweep::sweep_own;
 pub use sweep::{control_group, sweep};
 #[cfg(feature = "model")]
@@ -113,6 +115,7 @@ pub(crate) struct Launch {
     pub(crate) tap: Option<Tap>,
     /// The sandbox that it is started in, if it is.
     pub(crate) confinement: Option<Confinement>,
+    pub(crate) share: ProcessorShare,
 }
 
 /// Whether the process is spoken to.
@@ -219,14 +222,20 @@ impl Process {
         let limits = launch.confinement.as_ref().map(Confinement::limits).unwrap_or_default();
         let limits = LimitGroups::make(limits, &launch.mark, cgroup.as_ref()).map_err(failed)?;
         let limited = limits.entrances().map_err(failed)?;
+        launch.share.weigh(cgroup.as_ref());
         let mut entrance = cgroup.as_ref().and_then(Cgroup::entrance);
         if limits.on_tree {
             let gone = || failed(std::io::ErrorKind::NotFound.into());
             let entrance = entrance.as_mut().ok_or_else(gone)?;
             entrance.required = true;
         }
-        let start =
-            spawner::Start { command: command.command, entrance, limited, kept: command.kept };
+        let start = spawner::Start {
+            command: command.command,
+            entrance,
+            limited,
+            kept: command.kept,
+            niceness: launch.share.niceness,
+        };
         let child = spawner::spawn(start).await.map_err(failed)?;
         let pid = child.id();
         let (lines, output) = mpsc::channel(READS);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo};
 
-use crate::process::{Errors, Launch, LineBody, Process, Said, StdinMode};
+use crate::process::{Errors, Launch, LineBody, Process, ProcessorShare, Said, StdinMode};
 use crate::session::Attempt;
 use crate::{Environment, KeySource};
 
@@ -89,6 +89,7 @@ async fn run(attempt: &Attempt, command: &str) -> Result<String, String> {
         tap: None,
         // It is the person's own command, and what it asks for the key is not there inside.
         confinement: None,
+        share: ProcessorShare::default(),
     };
     let mut process = Process::start(launch).await.map_err(|error| error.to_string())?;
     let mut first = None;

@@ -22,7 +22,7 @@ pub(super) struct AgentChild {
 impl AgentChild {
     /// Starts a command in a session of its own and inside the group; it dies with the thread that calls this.
     pub(super) fn spawn(start: Start) -> io::Result<Self> {
-        let Start { mut command, entrance, limited, kept } = start;
+        let Start { mut command, entrance, limited, kept, niceness } = start;
         let (mut inside, group) = match entrance {
             Some(group) => {
                 let (inside, tell) = io::pipe()?;
@@ -31,7 +31,7 @@ impl AgentChild {
             }
             None => (None, None),
         };
-        linux::isolate(&mut command, group, limited, kept);
+        linux::isolate(&mut command, group, limited, kept, niceness);
         let spawned = command.spawn();
         // The forked process writes the id before it exits, and `spawn` returns only after that exit.
         let inside = inside.as_mut().map_or(Ok(None), told)?;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn start(command: Command, entrance: Option<CgroupEntry>) -> Start {
-        Start { command, entrance, limited: Vec::new(), kept: None }
+        Start { command, entrance, limited: Vec::new(), kept: None, niceness: 0 }
     }
 
     #[expect(clippy::disallowed_methods, reason = "the module under test owns processes")]

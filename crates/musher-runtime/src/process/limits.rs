@@ -181,7 +181,7 @@ impl LimitGroups {
 }
 
 /// Lets the groups below this one have a controller, or tells that they cannot.
-fn enable(base: &Path, controller: &str) -> bool {
+pub(super) fn enable(base: &Path, controller: &str) -> bool {
     let control = base.join("cgroup.subtree_control");
     let enabled = std::fs::read_to_string(&control).unwrap_or_default();
     enabled.split_whitespace().any(|name| name == controller)

@@ -22,12 +22,13 @@ use tokio::io::unix::AsyncFd;
 
 /// Gives the child a session of its own, puts it into the control group, and lets it die with us. If the child is not the
 /// process that was forked but one that was made inside the group, its id is written into the pipe. It also enters the groups that
-/// limit it. The descriptor stays open.
+/// limit it. The descriptor stays open. `niceness` is added to ours.
 pub(super) fn isolate(
     command: &mut Command,
     group: Option<(CgroupEntry, PipeWriter)>,
     limited: Vec<File>,
     kept: Option<OwnedFd>,
+    niceness: u8,
 ) {
     let parent = getpid();
     // SAFETY: the closure makes a few system calls and allocates nothing, as the time after fork demands.
@@ -42,6 +43,9 @@ pub(super) fn isolate(
             }
             if let Some(kept) = &kept {
                 rustix::io::fcntl_setfd(kept, FdFlags::empty())?;
+            }
+            if niceness > 0 {
+                rustix::process::nice(niceness.into())?;
             }
             setsid()?;
             set_parent_process_death_signal(Some(Signal::KILL))?;

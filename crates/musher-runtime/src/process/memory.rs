@@ -66,7 +66,7 @@ fn weigh(mut frontier: Vec<i32>, children: &HashMap<i32, Vec<i32>>) -> Option<u6
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Errors, Launch, Process, StdinMode, Weights};
+    use super::super::{Errors, Launch, Process, ProcessorShare, StdinMode, Weights};
     use super::*;
     use crate::Containment;
 
@@ -85,6 +85,7 @@ mod tests {
             weights: Weights::default(),
             tap: None,
             confinement: None,
+            share: ProcessorShare::default(),
         };
         let process = Process::start(launch).await.unwrap();
         let own = [TreeOf { mark: mark.value(), group: None }];

@@ -23,6 +23,8 @@ pub(super) struct Start {
     pub(super) limited: Vec<File>,
     /// A descriptor that it keeps.
     pub(super) kept: Option<OwnedFd>,
+    /// How much nicer than us it is.
+    pub(super) niceness: u8,
 }
 
 /// Starts a process from the thread that never ends. The child has its own session, is in the control group, and dies

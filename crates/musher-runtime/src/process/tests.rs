@@ -41,6 +41,7 @@ impl Agent {
             weights: Weights::default(),
             tap: None,
             confinement: None,
+            share: ProcessorShare::default(),
         })
         .await
         .unwrap();
@@ -99,6 +100,7 @@ async fn a_start_that_nobody_waits_for_leaves_no_process_of_its_tree() {
         weights: Weights::default(),
         tap: None,
         confinement: None,
+        share: ProcessorShare::default(),
     }));
     tokio::select! {
         biased;

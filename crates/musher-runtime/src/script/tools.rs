@@ -13,7 +13,9 @@ use super::files;
 use super::format::Tool;
 use super::play::{Player, StepBroken};
 use super::sessions::Keep;
-use crate::process::{Confinement, Errors, Launch, LineBody, Process, Said, StdinMode, Weight};
+use crate::process::{
+    Confinement, Errors, Launch, LineBody, Process, ProcessorShare, Said, StdinMode, Weight,
+};
 use crate::session::{BackendOrder, FrameBatch, PermissionRequest, PermissionVerdict, Signal};
 
 /// How much of a command's output is kept.
@@ -177,6 +179,7 @@ impl Player {
             weights: self.weights(),
             tap: None,
             confinement: self.sandbox().map(Confinement::of),
+            share: ProcessorShare::default(),
         };
         let mut process = match Process::start(launch).await {
             Ok(process) => process,

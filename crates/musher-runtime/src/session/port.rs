@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use super::{HostAnswer, SessionSpec};
 use crate::Snapshot;
 use crate::process::{
-    Confinement, Errors, Launch, Process, ProgramError, RunMark, StdinMode, Tap, Weight, Weights,
+    Confinement, Errors, Launch, Process, ProcessorShare, ProgramError, RunMark, StdinMode, Tap,
+    Weight, Weights,
 };
 
 /// One try at a session: what a backend is started with.
@@ -65,6 +66,7 @@ impl Attempt {
             weights: self.weights.clone(),
             tap: self.tap.clone(),
             confinement: self.spec.sandbox.clone().map(Confinement::of),
+            share: ProcessorShare::default(),
         }
     }
 

@@ -9,8 +9,8 @@ use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level};
 use super::port::{Attempt, BackendEnd, FrameBatch, Signal};
 use super::profile::Backend;
 use crate::process::{
-    Confinement, Errors, Launch, LineBody, OutputLine, Process, ProcessOutcome, Said, StdinMode,
-    Weight,
+    Confinement, Errors, Launch, LineBody, OutputLine, Process, ProcessOutcome, ProcessorShare,
+    Said, StdinMode, Weight,
 };
 use crate::session::LADDER;
 
@@ -54,6 +54,7 @@ async fn run(attempt: &Attempt, command: &str) -> Result<(), BackendEnd> {
         weights: attempt.weights.clone(),
         tap: None,
         confinement: attempt.spec.sandbox.clone().map(Confinement::of),
+        share: ProcessorShare::default(),
     };
     let failed = |why: String| {
         let message = format!("the setup command `{command}` {why}");

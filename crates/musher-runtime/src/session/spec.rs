@@ -126,7 +126,7 @@ impl SessionSpec {
 
 impl SessionSpec {
     /// What must never be shown: the secrets among the variables, and all that was given for the tool servers.
-    pub(super) fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<(String, String)> {
+    pub(crate) fn secrets(&self, env: &[(OsString, OsString)]) -> Vec<(String, String)> {
         let mut found = process::secrets(env);
         found.extend(self.environment.given_secrets());
         found.extend(self.model_options.secrets(&self.environment));

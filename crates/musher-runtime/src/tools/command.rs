@@ -15,8 +15,8 @@ use super::CallProgress;
 use super::command_sandbox::{CommandSandbox, SandboxPlace};
 use super::kept::UnreadOutput;
 use crate::process::{
-    Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProgramError, RunMark,
-    Said, StdinMode, Tap, Weights, secrets,
+    Containment, Errors, Graces, Host, Launch, Process, ProcessOutcome, ProcessorShare,
+    ProgramError, RunMark, Said, StdinMode, Tap, Weights, secrets,
 };
 
 /// Pieces of output that may wait to be kept; when full, the command waits.
@@ -151,6 +151,7 @@ impl ShellContext {
                     stderr: Errors::WithOutput,
                     weights: Weights::default(),
                     confinement,
+                    share: ProcessorShare::default(),
                 };
                 Process::start(launch).await
             };

@@ -13,8 +13,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::Mutex;
 
 use crate::process::{
-    Confinement, Containment, Errors, Launch, Process, ProgramError, RunMark, Said, StdinMode,
-    Weights,
+    Confinement, Containment, Errors, Launch, Process, ProcessorShare, ProgramError, RunMark, Said,
+    StdinMode, Weights,
 };
 
 /// Makes the sandbox when it is first needed, and again should it have ended.
@@ -84,6 +84,7 @@ impl CommandSandbox {
             weights: Weights::default(),
             tap: None,
             confinement: Some(Confinement::holder(self.sandbox.clone())),
+            share: ProcessorShare::default(),
         })
         .await?;
         let failed = |source| ProgramError::Spawn { path: path.clone(), source };
