@@ -31,6 +31,8 @@ pub mod codex;
     expect(dead_code, reason = "each program uses a part of what they share")
 )]
 mod conversation;
+#[cfg(feature = "gates")]
+pub mod gates;
 #[cfg(feature = "gemini")]
 pub mod gemini;
 #[cfg_attr(

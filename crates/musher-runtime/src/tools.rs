@@ -16,7 +16,7 @@ mod grep;
 mod host;
 mod hosts;
 mod input;
-mod kept;
+pub(crate) mod kept;
 mod list;
 mod place;
 mod read;

@@ -7,28 +7,48 @@ const HEAD: usize = 16 * 1024;
 const TAIL: usize = 48 * 1024;
 
 /// What a command has printed and nobody has taken yet.
-#[derive(Debug, Default)]
-pub(super) struct UnreadOutput {
+#[derive(Debug)]
+pub(crate) struct UnreadOutput {
+    room: OutputRoom,
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
 }
 
+/// How many bytes of the beginning and of the end are kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OutputRoom {
+    pub(crate) head: usize,
+    pub(crate) tail: usize,
+}
+
+impl Default for UnreadOutput {
+    fn default() -> Self {
+        Self::with_room(OutputRoom { head: HEAD, tail: TAIL })
+    }
+}
+
 impl UnreadOutput {
-    pub(super) fn push(&mut self, bytes: &[u8]) {
-        let room = HEAD.saturating_sub(self.head.len());
+    /// Keeps so much and no more.
+    pub(crate) fn with_room(room: OutputRoom) -> Self {
+        Self { room, head: Vec::new(), tail: VecDeque::new(), dropped: 0 }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let room = self.room.head.saturating_sub(self.head.len());
         let (head, rest) = bytes.split_at(bytes.len().min(room));
         self.head.extend_from_slice(head);
-        let last = &rest[rest.len().saturating_sub(TAIL)..];
-        let excess = (self.tail.len() + last.len()).saturating_sub(TAIL);
+        let last = &rest[rest.len().saturating_sub(self.room.tail)..];
+        let excess = (self.tail.len() + last.len()).saturating_sub(self.room.tail);
         self.dropped += (rest.len() - last.len() + excess) as u64;
         self.tail.drain(..excess);
         self.tail.extend(last);
     }
 
     /// Takes it as a text, with a word about what is missing. What is printed from now on begins anew.
-    pub(super) fn take(&mut self) -> String {
-        let Self { mut head, mut tail, mut dropped } = std::mem::take(self);
+    pub(crate) fn take(&mut self) -> String {
+        let fresh = Self::with_room(self.room);
+        let Self { mut head, mut tail, mut dropped, .. } = std::mem::replace(self, fresh);
         let tail = tail.make_contiguous();
         if dropped == 0 {
             head.extend_from_slice(tail);

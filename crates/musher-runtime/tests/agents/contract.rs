@@ -5,6 +5,7 @@ mod acp_real;
 mod claude_real;
 mod claude_recorded;
 mod codex_real;
+mod gates;
 mod models;
 mod sandbox;
 mod sandbox_matrix_real;

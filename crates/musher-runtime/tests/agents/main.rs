@@ -7,6 +7,7 @@
 mod acp_real;
 mod codex_real;
 mod contract;
+mod gates;
 mod keeping;
 mod log_lines;
 mod long;

@@ -106,6 +106,7 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ),
     ("codex", &["codex", "conversation", "session", "process", "peer", "json", "prices", API]),
     ("script", &["script", "session", "process", "peer", API]),
+    ("gates", &["gates", "session", "process", "tools", API]),
     ("tools", &["tools", "process", "task", API]),
     ("model", &["model", "session", "process", "tools", "clock", "prices", API]),
     ("anthropic", &["model", API]),
