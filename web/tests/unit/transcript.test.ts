@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Delta, RunEvent } from "../../src/api/words";
 import { fold, inFlight, innerKey, placed } from "../../src/pages/run/transcript/fold";
 import { changedLines } from "../../src/pages/run/transcript/lines";
+import { note } from "../../src/pages/run/transcript/notes";
 
 function log(...events: object[]): RunEvent[] {
   return events.map((event, at) => ({ seq: at + 1, at: 1000 + at, turn: 1, ...event }) as RunEvent);
@@ -119,4 +120,18 @@ test("an edit counts the lines between the first and the last that differ", () =
   });
   assert.deepEqual(changedLines([{ path: "a", old: null, new: "a\nb\n" }]), { added: 2, removed: 0 });
   assert.equal(changedLines([]), null);
+});
+
+test("the end of a gate is told in one line, and one that did not pass stands out", () => {
+  const gate = { type: "gate_ended", gate: "test", call: "gate-1", required: true, ms: 5120 };
+  const told = (more: object) => log({ ...gate, ...more }).map((event) => note(event))[0];
+  const green = told({ result: "green", exit_code: 0 });
+  assert.deepEqual([green?.what, green?.tone], ["gate test", "plain"]);
+  assert.ok(green?.text.startsWith("green, "), green?.text);
+  const red = told({ result: "red", exit_code: 101, required: false });
+  assert.deepEqual([red?.what, red?.tone], ["gate test (advisory)", "bad"]);
+  assert.ok(red?.text.startsWith("red, exit 101, "), red?.text);
+  const broken = told({ result: "broken", fault: "disk_full", exit_code: 1 });
+  assert.equal(broken?.tone, "warn");
+  assert.ok(broken?.text.startsWith("broken, disk full, exit 1, "), broken?.text);
 });

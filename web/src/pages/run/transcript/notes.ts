@@ -70,6 +70,16 @@ export function note(event: RunEvent): Told | null {
       const hosts = Array.isArray(event.hosts) ? (event.hosts as { host?: string }[]) : [];
       return told("network", hosts.map((one) => one.host ?? "").join(", "), { minor: true });
     }
+    case "gate_ended": {
+      const result = string("result");
+      const tone = { green: "plain", red: "bad", timed_out: "bad" }[result] as Told["tone"] | undefined;
+      const [code, signal] = [number("exit_code"), number("signal")];
+      const how = signal !== null ? `signal ${signal}` : code !== null && code !== 0 ? `exit ${code}` : "";
+      const parts = [result, string("fault"), how, span(number("ms") ?? 0)];
+      const words = parts.filter((part) => part !== "").map((part) => part.replaceAll("_", " "));
+      const advisory = event.required === false ? " (advisory)" : "";
+      return told(`gate ${string("gate")}${advisory}`, words.join(", "), { tone: tone ?? "warn" });
+    }
     case "unparsed":
       return told(string("stream") || "output", string("text"), { minor: string("text").trim() === "" });
     case "native":
