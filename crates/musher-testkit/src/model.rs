@@ -71,6 +71,7 @@ mod conversation;
 mod desk;
 mod format;
 mod gemini;
+mod image;
 mod ledger;
 mod marker;
 mod mint;
@@ -95,6 +96,7 @@ use tokio::runtime::Runtime;
 
 pub use asked::Request;
 use desk::Desk;
+pub use image::Image;
 pub use ledger::{Call, CallEnd, Ledger, Usage};
 
 /// The largest request that is taken.

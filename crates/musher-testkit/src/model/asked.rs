@@ -7,6 +7,8 @@ use axum::http::{HeaderMap, Uri};
 use bytes::Bytes;
 use serde_json::Value;
 
+use super::image::{self, Image};
+
 /// Keys that begin like this are refused by every wire format.
 const WRONG_KEY: &str = "wrong";
 
@@ -27,6 +29,13 @@ impl Request {
     /// The body as JSON, or null if it is none.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// The images in it, in the order in which they stand there, whatever the wire format.
+    pub fn images(&self) -> Vec<Image> {
+        let mut found = Vec::new();
+        image::gather(&self.json(), &mut found);
+        found
     }
 
     /// A header by its lower-case name.
