@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 use crate::{
     Activity, Answer, Ask, AskId, CallId, ClosedBy, CommandId, ErrorInfo, GateEnded, ItemBody,
     ItemId, Level, ModelChange, NetworkReport, Origin, OutputStream, PlanEntry, PromptId,
-    RateLimit, Rule, SessionEnded, SessionInfo, TaskUpdate, ToolUpdate, Trigger, TurnEnded,
-    UsageReport, Who,
+    RateLimit, Rule, SentAttachment, SessionEnded, SessionInfo, TaskUpdate, ToolUpdate, Trigger,
+    TurnEnded, UsageReport, Who,
 };
 
 /// One entry of a run's log. Only `seq` orders.
@@ -99,6 +99,9 @@ pub enum EventKind {
         prompt: Option<PromptId>,
         text: String,
         origin: Origin,
+        /// The files that went with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<SentAttachment>,
     },
     /// A prompt that waited was taken back before the agent was told of it.
     PromptWithdrawn {

@@ -6,6 +6,7 @@
 
 mod actor;
 mod ask;
+mod attachment;
 mod cut;
 mod error;
 mod event;
@@ -31,6 +32,7 @@ pub use ask::{
     Answer, Approval, Ask, AskDecision, ClosedBy, GrantFor, GrantOffer, Question, QuestionOption,
     QuestionReply, Sender, ShownAsk, merged,
 };
+pub use attachment::{AttachmentForm, SentAttachment};
 pub use cut::{cut_mark, cut_place, escape_len, is_cut, kept as kept_of_cut};
 pub use error::{ErrorClass, ErrorInfo, HintCode};
 pub use event::{Channel, Delta, Event, EventKind, EventScope, RawRef};

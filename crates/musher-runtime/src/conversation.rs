@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use musher_core::{ErrorClass, ErrorInfo, EventKind};
 
+use crate::attachments;
 use crate::process::{OutputLine, Process, ProcessControl, ProcessOutcome, ProcessRead, Weight};
 use crate::session::{Attempt, BackendEnd, BackendOrder, FrameBatch, LADDER, Signal};
 
@@ -55,12 +56,26 @@ pub(crate) enum ToolProcesses {
     Ended,
 }
 
+/// How a program takes images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ImageForm {
+    /// It reads the file itself.
+    Path,
+    /// It is sent the bytes.
+    Bytes,
+}
+
 /// Turns a program's lines into signals, and orders into lines. It is pure: it touches no process and no clock.
 pub(crate) trait Translate: Debug {
     /// Takes in one line, and adds what it leads to. Every line gives at least one signal.
     fn read(&mut self, line: &OutputLine, step: Translation) -> Translation;
 
     fn order(&mut self, order: BackendOrder) -> Translation;
+
+    /// How the program takes an image that goes with a prompt.
+    fn images(&self) -> ImageForm {
+        ImageForm::Path
+    }
 
     /// Whether the program has answered for the first time.
     fn is_ready(&self) -> bool;
@@ -142,7 +157,9 @@ impl<T: Translate> Conversation<T> {
                 Wake::Silence => self.never_answered().await,
                 Wake::Order(BackendOrder::Close) => self.control.close_input().await,
                 Wake::Order(order) => {
-                    let step = self.translator.order(order);
+                    let (order, lost) = self.with_images(order).await;
+                    let mut step = self.translator.order(order);
+                    step.signals.extend(lost);
                     self.carry_out(step, None).await;
                 }
                 Wake::Heard(Some(ProcessRead::Lines(lines, weight))) => {
@@ -172,6 +189,18 @@ impl<T: Translate> Conversation<T> {
         if self.translator.failure().is_some() && !self.ending {
             self.end().await;
         }
+    }
+
+    /// The order with the bytes of its images, where the program is sent them. One that cannot be read is told of; the
+    /// prompt names its path in any case.
+    async fn with_images(&self, order: BackendOrder) -> (BackendOrder, Vec<Signal>) {
+        let BackendOrder::Prompt { id, text, images } = order else { return (order, Vec::new()) };
+        if images.is_empty() || self.translator.images() == ImageForm::Path {
+            return (BackendOrder::Prompt { id, text, images }, Vec::new());
+        }
+        let (images, lost) = attachments::load(images).await;
+        let lost = lost.into_iter().map(Signal::event).collect();
+        (BackendOrder::Prompt { id, text, images }, lost)
     }
 
     async fn never_answered(&mut self) {

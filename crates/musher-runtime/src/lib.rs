@@ -19,6 +19,11 @@ compile_error!("musher-runtime runs on Linux; on Windows use WSL2");
 pub mod acp;
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
+#[cfg_attr(
+    not(all(feature = "claude-code", feature = "openai")),
+    expect(dead_code, reason = "each runtime uses a part of what they share")
+)]
+mod attachments;
 pub mod backend;
 #[cfg(feature = "claude-code")]
 pub mod claude_code;
@@ -71,6 +76,10 @@ mod session;
 mod task;
 pub mod tools;
 
+pub use attachments::{
+    Attachment, AttachmentError, ImageType, MAX_ATTACHMENT_BYTES, MAX_ATTACHMENTS, MAX_IMAGE_BYTES,
+    MAX_IMAGES_TOTAL_BYTES, PromptImage,
+};
 pub use clock::now_ms;
 #[cfg(feature = "frames")]
 pub use conversation::Recording;

@@ -79,6 +79,8 @@ pub struct Capabilities {
     pub set_mode: bool,
     /// It takes a word for how hard its model is to think ([`crate::ModelOptions::effort`]).
     pub effort: bool,
+    /// Its model sees images that go with a prompt ([`crate::SessionSpec::attachments`]).
+    pub images: bool,
     pub partial_text: bool,
     pub usage: bool,
     pub cost: bool,
@@ -97,6 +99,7 @@ impl Capabilities {
         set_model: true,
         set_mode: true,
         effort: true,
+        images: true,
         partial_text: true,
         usage: true,
         cost: true,

@@ -49,7 +49,13 @@ impl Runtime for Script {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { set_mode: false, effort: false, turns: false, ..Capabilities::ALL }
+        Capabilities {
+            set_mode: false,
+            effort: false,
+            turns: false,
+            images: false,
+            ..Capabilities::ALL
+        }
     }
 
     /// A script takes nothing from its folder but what it says itself.

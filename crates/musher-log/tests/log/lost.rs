@@ -333,6 +333,7 @@ fn a_prompt_is_unbegun_until_a_turn_names_it() {
         prompt: Some(id.into()),
         text: "do it".into(),
         origin,
+        attachments: Vec::new(),
     };
     let folder = Folder::new();
     let events = numbered(vec![

@@ -153,7 +153,8 @@ fn what_people_act_on_is_urgent_and_a_batch_is_as_urgent_as_its_most_urgent_even
     let folder = Folder::new();
     let mut writer = folder.create();
     assert_eq!(writer.append(&notices(1..=2)).unwrap().urgency, Urgency::Soon);
-    let said = EventKind::UserMessage { prompt: None, text: "go".into(), origin: Origin::Prompt };
+    let (text, origin, attachments) = ("go".into(), Origin::Prompt, Vec::new());
+    let said = EventKind::UserMessage { prompt: None, text, origin, attachments };
     let batch = [notice(3, "a"), event(4, said), notice(5, "b")];
     let appended = writer.append(&batch).unwrap();
     assert_eq!((appended.last, appended.urgency), (5, Urgency::Now));

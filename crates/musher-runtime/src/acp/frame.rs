@@ -26,7 +26,16 @@ pub(super) struct AgentAbilities {
     #[serde(deserialize_with = "lenient")]
     pub(super) mcp_capabilities: McpAbilities,
     #[serde(deserialize_with = "lenient")]
+    pub(super) prompt_capabilities: PromptAbilities,
+    #[serde(deserialize_with = "lenient")]
     pub(super) session_capabilities: SessionAbilities,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct PromptAbilities {
+    #[serde(deserialize_with = "lenient")]
+    pub(super) image: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -114,6 +114,9 @@ pub struct AcpPowers {
     pub set_model: bool,
     pub set_mode: bool,
     pub effort: bool,
+    /// Its model sees images, and it says so when it starts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub images: bool,
     pub cost: bool,
 }
 
@@ -164,6 +167,7 @@ impl AcpPreset {
             set_model: true,
             set_mode: true,
             effort: true,
+            images: true,
             cost: true,
         };
         Self { name: ANY.to_owned(), usage: AcpUsage::Turn, powers, ..Self::default() }
@@ -200,6 +204,7 @@ impl AcpPreset {
             set_model: self.powers.set_model,
             set_mode: self.powers.set_mode,
             effort: self.powers.effort,
+            images: self.powers.images,
             partial_text: true,
             usage: !self.usage.is_partial(),
             cost: self.powers.cost,
@@ -251,8 +256,8 @@ mod tests {
     #[test]
     fn a_preset_that_was_never_run_claims_nothing_beyond_the_protocol() {
         for preset in all().iter().filter(|preset| !preset.is_tested()) {
-            let AcpPowers { resume, fork, questions, effort, cost, .. } = preset.powers;
-            assert!(!(resume || fork || questions || effort || cost), "{}", preset.name);
+            let AcpPowers { resume, fork, questions, effort, images, cost, .. } = preset.powers;
+            assert!(!(resume || fork || questions || effort || images || cost), "{}", preset.name);
             assert_eq!(preset.usage, AcpUsage::Unknown, "{}", preset.name);
         }
     }

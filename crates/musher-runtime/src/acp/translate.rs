@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use musher_core::{
-    ErrorInfo, EventKind, EventScope, Level, Lineage, PlanEntry, PromptId, SessionId, SessionInfo,
+    ErrorInfo, EventKind, EventScope, Level, Lineage, PlanEntry, SessionId, SessionInfo,
 };
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -22,7 +22,7 @@ use super::frame::{NoticeFrame, PlanFrame, PlanLine, SettingsUpdate};
 use super::preset::AcpPreset;
 use crate::conversation::asks::AgentAsks;
 use crate::conversation::{
-    AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
+    AgentFailure, AgentFrame, ImageForm, ToolProcesses, Translate, Translation, read_message,
 };
 use crate::json::{self, JsonText, RawJson};
 use crate::peer::Peer;
@@ -95,7 +95,7 @@ pub(super) struct AcpTranslator {
     version: Option<String>,
     session: Option<String>,
     /// Prompts that wait for the session, or for the turn before them.
-    held: VecDeque<(PromptId, String)>,
+    held: VecDeque<turns::HeldPrompt>,
     turn: Option<turns::AcpTurn>,
     model: Option<String>,
     choices: opening::Choices,
@@ -216,8 +216,8 @@ impl Translate for AcpTranslator {
 
     fn order(&mut self, order: BackendOrder) -> Translation {
         match order {
-            BackendOrder::Prompt { id, text } => {
-                self.held.push_back((id, text));
+            BackendOrder::Prompt { id, text, images } => {
+                self.held.push_back(turns::HeldPrompt { id, text, images });
                 self.next_prompt()
             }
             BackendOrder::Answer { ask, answer } => self.answer(&ask, answer),
@@ -229,6 +229,10 @@ impl Translate for AcpTranslator {
                 Translation::default()
             }
         }
+    }
+
+    fn images(&self) -> ImageForm {
+        ImageForm::Bytes
     }
 
     fn is_ready(&self) -> bool {

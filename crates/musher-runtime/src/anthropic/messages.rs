@@ -6,6 +6,7 @@ use musher_core::{ErrorClass, ItemBody};
 use serde_json::{Value as Json, json};
 
 use super::usage::UsageTotals;
+use crate::PromptImage;
 use crate::model::refusal::{HttpRefusal, RequestFailure, RetryAdvice};
 use crate::model::stop::{AnswerEnd, StopReason, StopWords};
 use crate::model::told::Told;
@@ -174,7 +175,7 @@ fn messages(entries: &[HistoryEntry]) -> Vec<Json> {
     let mut messages: Vec<(&str, Vec<Json>)> = Vec::new();
     for entry in entries {
         let (role, blocks) = match entry {
-            HistoryEntry::User { text } => ("user", vec![json!({ "type": "text", "text": text })]),
+            HistoryEntry::User { text, images } => ("user", said(text, images)),
             HistoryEntry::Model { wire, raw, text, calls } => {
                 ("assistant", if wire == NAME { raw.clone() } else { told(text, calls) })
             }
@@ -198,6 +199,16 @@ fn messages(entries: &[HistoryEntry]) -> Vec<Json> {
         .into_iter()
         .map(|(role, content)| json!({ "role": role, "content": content }))
         .collect()
+}
+
+/// What a user says. Images come before the text, as the vendor advises.
+fn said(text: &str, images: &[PromptImage]) -> Vec<Json> {
+    let image = |(media_type, data): (&str, &str)| {
+        let source = json!({ "type": "base64", "media_type": media_type, "data": data });
+        json!({ "type": "image", "source": source })
+    };
+    let images = images.iter().filter_map(PromptImage::content).map(image);
+    images.chain([json!({ "type": "text", "text": text })]).collect()
 }
 
 /// An answer that came in another format, in the words of this one.

@@ -147,10 +147,13 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
         "--verbose",
         "--permission-prompt-tool=stdio",
         "--include-partial-messages",
-        "--replay-user-messages",
     ]
     .map(OsString::from)
     .to_vec();
+    // What it repeats is in the copy of its output, where no image belongs.
+    if !attempt.attachments.has_images() {
+        args.push("--replay-user-messages".into());
+    }
     let mut option = |name: &str, value: &str| args.push(format!("--{name}={value}").into());
     match &attempt.resume {
         None => option("session-id", session.as_str()),

@@ -19,8 +19,11 @@ use musher_core::{
 use serde_json::{Value as Json, json};
 
 use super::control::{Control, ControlSubject, PermissionHook};
+use crate::PromptImage;
 use crate::conversation::asks::AgentAsks;
-use crate::conversation::{AgentFailure, AgentFrame, LineText, Translate, Translation, line_text};
+use crate::conversation::{
+    AgentFailure, AgentFrame, ImageForm, LineText, Translate, Translation, line_text,
+};
 use crate::json;
 use crate::peer::{self, Id, Peer};
 use crate::process::{OutputLine, ProcessOutcome};
@@ -76,11 +79,11 @@ impl Translator {
         step.unreadable_end(raw, text)
     }
 
-    fn user_message(&mut self, id: &PromptId, text: &str, priority: &str) -> Option<Bytes> {
+    fn user_message(&mut self, id: &PromptId, content: &Json, priority: &str) -> Option<Bytes> {
         self.own_prompts.insert(id.as_str().to_owned());
         let line = peer::line(&json!({
             "type": "user",
-            "message": { "role": "user", "content": text },
+            "message": { "role": "user", "content": content },
             "parent_tool_use_id": null,
             "session_id": "",
             "uuid": id,
@@ -139,12 +142,12 @@ impl Translate for Translator {
     fn order(&mut self, order: BackendOrder) -> Translation {
         let mut step = Translation::default();
         match order {
-            BackendOrder::Prompt { id, text } => {
-                step.replies.extend(self.user_message(&id, &text, "later"));
+            BackendOrder::Prompt { id, text, images } => {
+                step.replies.extend(self.user_message(&id, &content(text, &images), "later"));
             }
             // "next" reaches the agent at its next tool; "now" would throw away the tool that runs.
             BackendOrder::Steer { id, text } => {
-                step.replies.extend(self.user_message(&id, &text, "next"));
+                step.replies.extend(self.user_message(&id, &text.into(), "next"));
             }
             BackendOrder::Answer { ask, answer } => step.replies.extend(self.answer(&ask, answer)),
             BackendOrder::Permission { request, verdict } => {
@@ -175,6 +178,10 @@ impl Translate for Translator {
         step
     }
 
+    fn images(&self) -> ImageForm {
+        ImageForm::Bytes
+    }
+
     fn is_ready(&self) -> bool {
         self.ready || self.spoke || self.failure.is_some()
     }
@@ -191,6 +198,20 @@ impl Translate for Translator {
             ErrorInfo::new(ErrorClass::Config, format!("the agent refused its option {words}"))
         })
     }
+}
+
+/// What a message holds: its images first, as the vendor advises, and its text.
+fn content(text: String, images: &[PromptImage]) -> Json {
+    if images.is_empty() {
+        return text.into();
+    }
+    let image = |(media_type, data): (&str, &str)| {
+        let source = json!({ "type": "base64", "media_type": media_type, "data": data });
+        json!({ "type": "image", "source": source })
+    };
+    let mut blocks: Vec<Json> = images.iter().filter_map(PromptImage::content).map(image).collect();
+    blocks.push(json!({ "type": "text", "text": text }));
+    blocks.into()
 }
 
 /// Whose frame it is.

@@ -18,6 +18,7 @@ use serde_json::{Value as Json, json};
 
 use super::frame::{CodexHello, LimitWindow, ServerState, ThreadOpened};
 use super::launch::{self, CodexMode, OwnSandbox, PLAN};
+use crate::PromptImage;
 use crate::conversation::asks::AgentAsks;
 use crate::conversation::{
     AgentFailure, AgentFrame, ToolProcesses, Translate, Translation, read_message,
@@ -82,7 +83,7 @@ pub(super) struct CodexTranslator {
     thread: Option<String>,
     turn: Option<turns::OpenTurn>,
     /// Prompts that wait for the thread.
-    held: Vec<(PromptId, String)>,
+    held: Vec<(PromptId, Json)>,
     own_prompts: HashSet<String>,
     model: Option<String>,
     items: items::OpenItems,
@@ -188,8 +189,8 @@ impl CodexTranslator {
             ..SessionInfo::default()
         })));
         self.thread = Some(opened.thread.id);
-        for (id, text) in std::mem::take(&mut self.held) {
-            let line = self.begin_turn(&id, &text);
+        for (id, input) in std::mem::take(&mut self.held) {
+            let line = self.begin_turn(&id, &input);
             frame.reply(line);
         }
         Some(())
@@ -234,13 +235,13 @@ impl CodexTranslator {
         Some(())
     }
 
-    fn begin_turn(&mut self, id: &PromptId, text: &str) -> Option<bytes::Bytes> {
+    fn begin_turn(&mut self, id: &PromptId, input: &Json) -> Option<bytes::Bytes> {
         self.own_prompts.insert(id.as_str().to_owned());
         let thread = self.thread.clone()?;
         let mut params = json!({
             "threadId": thread,
             "clientUserMessageId": id,
-            "input": [{ "type": "text", "text": text }],
+            "input": input,
             "sandboxPolicy": self.opening.mode.sandbox_policy(self.opening.own_sandbox),
         });
         if let Some(effort) = &self.opening.effort {
@@ -295,13 +296,16 @@ impl Translate for CodexTranslator {
         let mut step = Translation::default();
         let turn = self.turn.as_ref().map(|turn| turn.id.clone());
         let line = match order {
-            BackendOrder::Prompt { id, text } => match self.thread {
-                Some(_) => self.begin_turn(&id, &text),
-                None => {
-                    self.held.push((id, text));
-                    None
+            BackendOrder::Prompt { id, text, images } => {
+                let input = prompt_input(&text, &images);
+                match self.thread {
+                    Some(_) => self.begin_turn(&id, &input),
+                    None => {
+                        self.held.push((id, input));
+                        None
+                    }
                 }
-            },
+            }
             BackendOrder::Steer { id, text } => {
                 self.own_prompts.insert(id.as_str().to_owned());
                 let more = json!({
@@ -334,6 +338,13 @@ impl Translate for CodexTranslator {
     fn failure(&self) -> Option<&AgentFailure> {
         self.failure.as_ref()
     }
+}
+
+/// A prompt as the program takes it. It reads images itself: bytes that it is sent it would print again.
+fn prompt_input(text: &str, images: &[PromptImage]) -> Json {
+    let image = |image: &PromptImage| json!({ "type": "localImage", "path": image.path });
+    let text = json!({ "type": "text", "text": text });
+    images.iter().map(image).chain([text]).collect()
 }
 
 fn refused(frame: &mut AgentFrame<'_>, what: &str, error: &RpcError) {

@@ -7,6 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value as Json, json};
 
 use super::words;
+use crate::PromptImage;
 use crate::model::refusal::{HttpRefusal, RequestFailure, RetryAdvice, of_seconds};
 use crate::model::stop::{AnswerEnd, StopReason};
 use crate::model::told::{Told, UsageNumbers};
@@ -138,7 +139,7 @@ fn contents(entries: &[HistoryEntry]) -> Vec<Json> {
     let mut contents: Vec<(&str, Vec<Json>)> = Vec::new();
     for entry in entries {
         let (role, parts) = match entry {
-            HistoryEntry::User { text } => ("user", vec![json!({ "text": text })]),
+            HistoryEntry::User { text, images } => ("user", said(text, images)),
             HistoryEntry::Model { wire, raw, .. } if wire == NAME => ("model", raw.clone()),
             HistoryEntry::Model { text, calls, .. } => ("model", told(text, calls)),
             HistoryEntry::Results { results } => ("user", results.iter().map(response).collect()),
@@ -152,6 +153,13 @@ fn contents(entries: &[HistoryEntry]) -> Vec<Json> {
         }
     }
     contents.into_iter().map(|(role, parts)| json!({ "role": role, "parts": parts })).collect()
+}
+
+/// What a user says, after the images.
+fn said(text: &str, images: &[PromptImage]) -> Vec<Json> {
+    let image = |(media_type, data): (&str, &str)| json!({ "inlineData": { "mimeType": media_type, "data": data } });
+    let images = images.iter().filter_map(PromptImage::content).map(image);
+    images.chain([json!({ "text": text })]).collect()
 }
 
 /// An answer that came in another format, in the words of this one.

@@ -9,7 +9,7 @@ use musher_core::{
 
 use super::connection::ModelConnection;
 use super::history::{History, unanswered};
-use super::inbox::{self, Inbox, Outbox, SettingChange, WaitBroken};
+use super::inbox::{self, GivenPrompt, Inbox, Outbox, SettingChange, WaitBroken};
 use super::key;
 use super::mode::Mode;
 use super::stop::StopReason;
@@ -57,6 +57,8 @@ pub(super) struct ModelAgent {
     pub(super) told_of_estimate: bool,
     /// The model of which was told last that it is not the one that was asked for.
     pub(super) told_of_served: Option<String>,
+    /// The model turned out not to see images.
+    pub(super) no_images: bool,
     /// Counts what needs a name of its own.
     pub(super) minted: u64,
     /// What the model says now is for us alone.
@@ -139,6 +141,7 @@ async fn prepare(
         calls: 0,
         told_of_estimate: false,
         told_of_served: None,
+        no_images: false,
         minted: 0,
         quiet: false,
         turn: Turn::default(),
@@ -214,13 +217,13 @@ impl ModelAgent {
             // A host that is gone needs to hear nothing.
             let _ending = self.notice(Level::Warning, "no_tool_servers", text).await;
         }
-        while let Some(prompt) = self.inbox.prompt().await {
-            self.turn = Turn { prompt: prompt.clone(), ..Turn::default() };
+        while let Some(GivenPrompt { text, images }) = self.inbox.prompt().await {
+            self.turn = Turn { prompt: text.clone(), ..Turn::default() };
             let started = EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: Vec::new() };
             if self.outbox.event(started).await.is_err() {
                 return Ok(());
             }
-            self.history.push(HistoryEntry::User { text: prompt })?;
+            self.history.push(HistoryEntry::User { text, images })?;
             let outcome = self.conversation().await;
             // However it ended, what follows must find a conversation that can be gone on with.
             if let Some(results) = unanswered(&self.history.entries) {
@@ -344,7 +347,7 @@ impl ModelAgent {
     }
 
     fn say_to_the_model(&mut self, text: &str) -> Result<(), WaitBroken> {
-        self.history.push(HistoryEntry::User { text: text.to_owned() }).map_err(WaitBroken::Failed)
+        self.history.push(HistoryEntry::said(text)).map_err(WaitBroken::Failed)
     }
 
     /// Puts an answer into the history. Of one whose calls are not made only what it said is kept: half a call cannot be

@@ -4,6 +4,7 @@ mod bill;
 mod incoming;
 mod stream;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Level, RateLimit};
@@ -13,7 +14,8 @@ use uuid::Uuid;
 use super::agent::ModelAgent;
 use super::inbox::WaitBroken;
 use super::refusal::{Billed, RequestFailure, RetryAdvice};
-use super::wire::{ModelAnswer, Outgoing, Request, ToolChoice, told_in};
+use super::wire::{HistoryEntry, ModelAnswer, Outgoing, Request, ToolChoice, told_in};
+use crate::attachments;
 use crate::session::Signal;
 
 /// How often a request is made again when nothing else was said.
@@ -77,7 +79,7 @@ impl ModelAgent {
         let most = self.spec.model_options.retries.unwrap_or(RETRIES);
         let (mut tries, mut adaptations) = (0, 0);
         loop {
-            let outgoing = self.write(choice);
+            let outgoing = self.write(choice).await?;
             let refusal = match self.attempt(outgoing).await {
                 Ok(answer) => return Ok(answer),
                 Err(Miss::Broken(broken)) => return Err(broken),
@@ -88,6 +90,11 @@ impl ModelAgent {
             {
                 adaptations += 1;
                 self.notice(Level::Info, "adapted", learnt.to_owned()).await?;
+                continue;
+            }
+            if self.gives_up_images(&refusal) {
+                let why = format!("the model takes no such image: {}", refusal.error.message);
+                self.outbox.event(attachments::not_shown(&why)).await?;
                 continue;
             }
             let wait = match refusal.again {
@@ -164,18 +171,53 @@ impl ModelAgent {
         self.outbox.send(vec![Signal::ModelCall], None).await
     }
 
-    fn write(&self, choice: ToolChoice) -> Outgoing {
+    async fn write(&self, choice: ToolChoice) -> Result<Outgoing, WaitBroken> {
+        let entries = self.with_images(told_in(self.wire.name(), &self.history.entries)).await?;
         let known = self.prices.find(&self.model).and_then(|model| model.max_output);
-        self.wire.write(&Request {
+        Ok(self.wire.write(&Request {
             session: self.history.session.as_str(),
             model: &self.model,
             system: &self.system,
-            entries: &told_in(self.wire.name(), &self.history.entries),
+            entries: &entries,
             tools: &self.offered,
             choice,
             options: &self.spec.model_options,
             max_output: self.spec.model_options.max_output.or(known),
-        })
+        }))
+    }
+
+    /// The entries with the bytes of their images, which are read for each request and kept for none.
+    async fn with_images<'a>(
+        &self,
+        entries: Cow<'a, [HistoryEntry]>,
+    ) -> Result<Cow<'a, [HistoryEntry]>, WaitBroken> {
+        let shows = |entry: &HistoryEntry| matches!(entry, HistoryEntry::User { images, .. } if !images.is_empty());
+        if self.no_images || !entries.iter().any(shows) {
+            return Ok(entries);
+        }
+        let mut entries = entries.into_owned();
+        for entry in &mut entries {
+            if let HistoryEntry::User { images, .. } = entry {
+                let (loaded, lost) = attachments::load(std::mem::take(images)).await;
+                *images = loaded;
+                for notice in lost {
+                    self.outbox.event(notice).await?;
+                }
+            }
+        }
+        Ok(Cow::Owned(entries))
+    }
+
+    /// Whether a request was refused for its images, which are left out from now on.
+    fn gives_up_images(&mut self, refusal: &RequestFailure) -> bool {
+        let has = |entry: &HistoryEntry| matches!(entry, HistoryEntry::User { images, .. } if !images.is_empty());
+        let refused = matches!(refusal.error.http, Some(400 | 404 | 413 | 415 | 422));
+        let gives_up = !self.no_images
+            && refused
+            && refusal.names(&["image"])
+            && self.history.entries.iter().any(has);
+        self.no_images |= gives_up;
+        gives_up
     }
 
     /// Tells of a limit that will not pass soon.

@@ -14,6 +14,8 @@ const MIN_HISTORY_ENTRIES: usize = 3;
 const TRIES: u32 = 4;
 /// What is left of a long result when a summary is asked for.
 const RESULT: usize = 2000;
+/// What an image counts for, in bytes of text: vendors take up to about 1600 tokens for a large one.
+const IMAGE_SIZE: usize = 6400;
 /// The prompt is repeated word by word, unless it is longer than this.
 const PROMPT: usize = 64 * 1024;
 
@@ -69,7 +71,7 @@ impl ModelAgent {
             "{TOLD}\n\n{summary}\n\nThis is what you were asked last:\n\n{}\n\nContinue with it.",
             &prompt[..cut]
         );
-        self.history.compact(vec![HistoryEntry::User { text }]).map_err(WaitBroken::Failed)?;
+        self.history.compact(vec![HistoryEntry::said(text)]).map_err(WaitBroken::Failed)?;
         (self.context, self.shown) = (0, 0);
         let after = Some(self.used());
         self.outbox.event(compaction(true, after)).await
@@ -84,7 +86,7 @@ impl ModelAgent {
         };
         for _ in 0..TRIES {
             let mut entries = shortened(&whole, most);
-            entries.push(HistoryEntry::User { text: ASK.to_owned() });
+            entries.push(HistoryEntry::said(ASK));
             self.history.entries = entries;
             self.quiet = true;
             let answer = self.call(ToolChoice::None).await;
@@ -113,7 +115,7 @@ impl ModelAgent {
 
 fn size(entry: &HistoryEntry) -> usize {
     match entry {
-        HistoryEntry::User { text } => text.len(),
+        HistoryEntry::User { text, images } => text.len() + images.len() * IMAGE_SIZE,
         HistoryEntry::Model { raw, text, .. } => {
             text.len().max(raw.iter().map(|json| json.to_string().len()).sum())
         }
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_left_out_with_its_results_and_the_prompt_stays() {
-        let mut entries = vec![HistoryEntry::User { text: "Do it.".into() }];
+        let mut entries = vec![HistoryEntry::said("Do it.")];
         entries.extend((0..50).flat_map(|number| round(number, 10_000)));
         for most in [0, 5_000, 50_000, 200_000, 1_000_000] {
             let short = shortened(&entries, most);

@@ -67,7 +67,7 @@ pub(crate) fn no_frame_breaks_a_reader(service: &Service, words: &'static [&'sta
                     text: answer.text,
                     calls: answer.calls,
                 };
-                let entries = [HistoryEntry::User { text: "go".into() }, entry];
+                let entries = [HistoryEntry::said("go"), entry];
                 make().write(&request(&entries, &[], &ModelOptions::default()));
             }
         }
@@ -113,8 +113,8 @@ pub(crate) fn every_history_can_be_told(service: &Service) {
         minted: true,
     };
     let entries = [
-        HistoryEntry::User { text: "go".into() },
-        HistoryEntry::User { text: "now".into() },
+        HistoryEntry::said("go"),
+        HistoryEntry::said("now"),
         HistoryEntry::Model {
             wire: "another".into(),
             raw: vec![json!({ "strange": true })],
@@ -122,7 +122,7 @@ pub(crate) fn every_history_can_be_told(service: &Service) {
             calls: vec![call],
         },
         HistoryEntry::Results { results: vec![result] },
-        HistoryEntry::User { text: "and then?".into() },
+        HistoryEntry::said("and then?"),
     ];
     let options = ModelOptions {
         temperature: Some(0.5),

@@ -7,6 +7,7 @@ use musher_core::{Answer, AskId, ErrorInfo, EventKind};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::PromptImage;
 use crate::process::Weight;
 use crate::session::{BackendOrder, FrameBatch, PermissionVerdict, Port, Signal};
 
@@ -38,6 +39,13 @@ pub(super) enum SettingChange {
     Steer(String),
 }
 
+/// What the agent is to work on.
+#[derive(Debug)]
+pub(super) struct GivenPrompt {
+    pub(super) text: String,
+    pub(super) images: Vec<PromptImage>,
+}
+
 /// The orders of the driver.
 #[derive(Debug)]
 pub(super) struct Inbox {
@@ -45,7 +53,7 @@ pub(super) struct Inbox {
     end: CancellationToken,
     kill: CancellationToken,
     /// Prompts that came before their turn; `None` says that no more will.
-    prompts: VecDeque<Option<String>>,
+    prompts: VecDeque<Option<GivenPrompt>>,
     pub(super) changes: Vec<SettingChange>,
 }
 
@@ -66,7 +74,7 @@ pub(super) fn open(port: Port) -> (Inbox, Outbox) {
 
 impl Inbox {
     /// The next prompt; `None` when the session is over.
-    pub(super) async fn prompt(&mut self) -> Option<String> {
+    pub(super) async fn prompt(&mut self) -> Option<GivenPrompt> {
         loop {
             if let Some(prompt) = self.prompts.pop_front() {
                 return prompt;
@@ -127,7 +135,9 @@ impl Inbox {
 
     fn sort(&mut self, order: BackendOrder) -> Result<Option<Word>, WaitBroken> {
         match order {
-            BackendOrder::Prompt { text, .. } => self.prompts.push_back(Some(text)),
+            BackendOrder::Prompt { text, images, .. } => {
+                self.prompts.push_back(Some(GivenPrompt { text, images }));
+            }
             BackendOrder::Close => self.prompts.push_back(None),
             BackendOrder::Steer { text, .. } => self.changes.push(SettingChange::Steer(text)),
             BackendOrder::SetModel { model } => self.changes.push(SettingChange::Model(model)),

@@ -10,8 +10,8 @@ use serde_json::Value as Json;
 use super::refusal::{HttpRefusal, RequestFailure};
 use super::stop::AnswerEnd;
 use super::told::Told;
-use crate::ModelOptions;
 use crate::tools::ToolSpec;
+use crate::{ModelOptions, PromptImage};
 
 /// One wire format. It remembers what its service turned out not to take.
 pub(crate) trait Wire: Send + Sync + Debug {
@@ -73,6 +73,10 @@ pub(crate) struct Outgoing {
 pub(crate) enum HistoryEntry {
     User {
         text: String,
+        /// Images that the model is shown with it. They are of this run alone: a session that is resumed has their names and
+        /// paths in its text.
+        #[serde(skip)]
+        images: Vec<PromptImage>,
     },
     Model {
         /// The wire format in whose words `raw` is.
@@ -87,6 +91,13 @@ pub(crate) enum HistoryEntry {
     Results {
         results: Vec<CallResult>,
     },
+}
+
+impl HistoryEntry {
+    /// What was said in words alone.
+    pub(crate) fn said(text: impl Into<String>) -> Self {
+        Self::User { text: text.into(), images: Vec::new() }
+    }
 }
 
 /// A call that a model wants made.

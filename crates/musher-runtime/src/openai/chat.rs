@@ -9,6 +9,7 @@ use serde_json::{Value as Json, json};
 use super::refusal::{classify, refusal};
 use super::responses::told as counted;
 use super::words;
+use crate::PromptImage;
 use crate::model::refusal::{HttpRefusal, RequestFailure};
 use crate::model::stop::{AnswerEnd, StopReason};
 use crate::model::told::Told;
@@ -159,13 +160,11 @@ fn messages(request: &Request<'_>, first: &str) -> Vec<Json> {
     let last_user = request.entries.iter().rposition(is_user).unwrap_or(0);
     for (at, entry) in request.entries.iter().enumerate() {
         match entry {
-            HistoryEntry::User { text } => match messages.last_mut() {
-                Some(last) if last["role"] == "user" => {
-                    let before = last["content"].as_str().unwrap_or_default();
-                    last["content"] = json!(format!("{before}\n\n{text}"));
-                }
-                _ => messages.push(json!({ "role": "user", "content": text })),
-            },
+            HistoryEntry::User { text, images } => {
+                let image = |url| json!({ "type": "image_url", "image_url": { "url": url } });
+                let images = images.iter().filter_map(PromptImage::data_url).map(image);
+                say(&mut messages, text, images.collect());
+            }
             HistoryEntry::Model { wire, raw, .. } if wire == NAME => {
                 for message in raw {
                     let mut message = message.clone();
@@ -187,6 +186,31 @@ fn messages(request: &Request<'_>, first: &str) -> Vec<Json> {
         }
     }
     messages
+}
+
+/// Adds what a user says, after the images. A message without images stays a plain text, which every server takes.
+fn say(messages: &mut Vec<Json>, text: &str, images: Vec<Json>) {
+    let part = |text: &str| json!({ "type": "text", "text": text });
+    let last = messages.last_mut().filter(|last| last["role"] == "user");
+    let Some(last) = last else {
+        let content = match images.is_empty() {
+            true => json!(text),
+            false => images.into_iter().chain([part(text)]).collect(),
+        };
+        return messages.push(json!({ "role": "user", "content": content }));
+    };
+    if images.is_empty()
+        && let Some(before) = last["content"].as_str()
+    {
+        last["content"] = json!(format!("{before}\n\n{text}"));
+        return;
+    }
+    if let Some(before) = last["content"].as_str() {
+        last["content"] = json!([part(before)]);
+    }
+    if let Some(parts) = last["content"].as_array_mut() {
+        parts.extend(images.into_iter().chain([part(text)]));
+    }
 }
 
 /// An answer in the words of this format.

@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::refusal::{classify, refusal};
 use super::words;
+use crate::PromptImage;
 use crate::model::refusal::{HttpRefusal, RequestFailure};
 use crate::model::stop::{AnswerEnd, StopReason};
 use crate::model::told::{Told, UsageNumbers};
@@ -112,11 +113,13 @@ fn input(entries: &[HistoryEntry]) -> Vec<Json> {
     let mut items = Vec::new();
     for entry in entries {
         match entry {
-            HistoryEntry::User { text } => items.push(json!({
-                "type": "message",
-                "role": "user",
-                "content": [{ "type": "input_text", "text": text }],
-            })),
+            HistoryEntry::User { text, images } => {
+                let image = |url| json!({ "type": "input_image", "image_url": url });
+                let images = images.iter().filter_map(PromptImage::data_url).map(image);
+                let text = json!({ "type": "input_text", "text": text });
+                let content: Vec<Json> = images.chain([text]).collect();
+                items.push(json!({ "type": "message", "role": "user", "content": content }));
+            }
             HistoryEntry::Model { wire, raw, .. } if wire == NAME => {
                 items.extend(raw.iter().cloned());
             }

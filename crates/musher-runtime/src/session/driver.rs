@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use musher_core::{
     ClosedBy, ErrorClass, ErrorInfo, Event, EventKind, EventScope, Ledger, Level, OpenWork,
-    Outcome, PromptId, SessionEnded, SessionId, SessionOrigin, Tokens, Usd,
+    Outcome, SessionEnded, SessionId, SessionOrigin, Tokens, Usd,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -34,9 +34,11 @@ use super::redact::Redactor;
 use super::spec;
 use super::turns::SessionTurns;
 use super::{OutputBatch, Request, Session, SessionOutput, SessionSpec};
+use crate::attachments::CheckedAttachments;
 use crate::clock;
 use crate::process::{RunMark, Tap, Weights};
 use crate::secret_finder::SecretFinder;
+use commands::WaitingPrompt;
 use files::WatchedFiles;
 use hosted::Hosted;
 use state::DriverState;
@@ -66,10 +68,17 @@ pub fn start(profile: BackendProfile, mut session_spec: SessionSpec, backend: Ba
     if let Ok(folder) = folder {
         session_spec.cwd = folder;
     }
+    let attachments = CheckedAttachments::of(&session_spec, profile.capabilities);
+    let (attachments, refused) = match attachments {
+        Ok(checked) => (checked, refused),
+        Err(error) => (CheckedAttachments::default(), refused.or_else(|| Some(error.into()))),
+    };
+    attachments.open_to(&mut session_spec);
     let backend = super::files::guard(backend, &mut session_spec, &profile);
     let backend =
         if session_spec.setup.is_empty() { backend } else { super::setup::before(backend) };
-    let driver = Driver::new(profile, session_spec, backend, dropped);
+    let mut driver = Driver::new(profile, session_spec, backend, dropped);
+    driver.attachments = Arc::new(attachments);
     crate::task::detach(match refused {
         Some(error) => {
             drop(commands);
@@ -87,6 +96,7 @@ struct Driver {
     mark: RunMark,
     weights: Weights,
     backend: Backend,
+    attachments: Arc<CheckedAttachments>,
     /// The host let go of the session.
     dropped: CancellationToken,
     outbound: Outbound,
@@ -109,7 +119,7 @@ struct Driver {
     clocks: Clocks,
     ledger: Ledger,
     work: OpenWork,
-    pending: VecDeque<(PromptId, String)>,
+    pending: VecDeque<WaitingPrompt>,
     state: DriverState,
     /// By when an agent that has closed its output must have left.
     mute_by: Option<Instant>,
@@ -178,6 +188,7 @@ impl Driver {
             profile,
             spec: Arc::new(spec),
             backend,
+            attachments: Arc::default(),
             dropped,
             end: CancellationToken::new(),
             _kill_at_the_end: kill.clone().drop_guard(),
@@ -200,7 +211,15 @@ impl Driver {
     ) {
         let resume = self.spec.resume.as_ref().map(|resume| resume.session.clone());
         let mut running = self.attempt(resume);
-        self.send_prompt(super::mint_prompt(), self.spec.prompt.clone());
+        let files = match &self.spec.resume {
+            None => self.attachments.of_fresh(),
+            Some(_) => self.attachments.of_resumed(),
+        };
+        let first = WaitingPrompt {
+            files,
+            ..WaitingPrompt::of(super::mint_prompt(), self.spec.prompt.clone())
+        };
+        self.send_prompt(first);
         self.hold_pending();
         self.warn_of_a_useless_mode();
         let mut listening = true;
@@ -291,6 +310,7 @@ impl Driver {
             mark: self.mark.clone(),
             weights: self.weights.clone(),
             tap: self.tap.clone(),
+            attachments: self.attachments.clone(),
             fork: fork && resume.is_some(),
             resume,
             settings: ProjectFilesMode::LeftOut,
@@ -325,7 +345,11 @@ impl Driver {
         });
         self.turns.forget();
         let running = self.attempt(None);
-        self.send_prompt(super::mint_prompt(), fresh_prompt);
+        let files = self.attachments.of_fresh();
+        self.send_prompt(WaitingPrompt {
+            files,
+            ..WaitingPrompt::of(super::mint_prompt(), fresh_prompt)
+        });
         Some(running)
     }
 

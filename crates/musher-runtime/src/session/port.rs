@@ -13,11 +13,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{HostAnswer, SessionSpec};
-use crate::Snapshot;
+use crate::attachments::CheckedAttachments;
 use crate::process::{
     Confinement, Errors, Launch, Process, ProcessorShare, ProgramError, RunMark, StdinMode, Tap,
     Weight, Weights,
 };
+use crate::{PromptImage, Snapshot};
 
 /// One try at a session: what a backend is started with.
 #[derive(Debug)]
@@ -29,6 +30,12 @@ pub struct Attempt {
     pub(crate) mark: RunMark,
     pub(crate) weights: Weights,
     pub(crate) tap: Option<Tap>,
+    /// The files that a person gave along.
+    #[cfg_attr(
+        not(any(feature = "claude-code", feature = "model")),
+        expect(dead_code, reason = "other runtimes are given them with their prompts alone")
+    )]
+    pub(crate) attachments: Arc<CheckedAttachments>,
     /// The session to go on with; `fork` means in a copy of it.
     pub resume: Option<SessionId>,
     pub fork: bool,
@@ -111,7 +118,10 @@ pub struct Port {
 pub enum BackendOrder {
     Prompt {
         id: PromptId,
+        /// With the names and paths of the files that go with it.
         text: String,
+        /// Images that go with it, for a runtime that takes them.
+        images: Vec<PromptImage>,
     },
     Steer {
         id: PromptId,

@@ -16,14 +16,17 @@ use tokio::sync::{mpsc, watch};
 
 use super::options::ModelOptions;
 use super::profile::BackendProfile;
-use crate::ProjectTrust;
 use crate::process::{self, Containment, Environment};
 use crate::tools::ToolHost;
+use crate::{Attachment, ProjectTrust};
 
 /// One agent's task and its bounds.
 #[derive(Debug, Clone)]
 pub struct SessionSpec {
     pub prompt: String,
+    /// Files that a person gave along with the prompt. A session that is resumed was given them before: it can read them, and
+    /// is not sent them again.
+    pub attachments: Vec<Attachment>,
     /// Prompts that wait from the start, each for its own turn after the first.
     pub pending: Vec<PendingPrompt>,
     /// The folder it works in.
@@ -94,6 +97,7 @@ impl SessionSpec {
     ) -> Self {
         Self {
             prompt: prompt.into(),
+            attachments: Vec::new(),
             pending: Vec::new(),
             cwd: cwd.into(),
             environment,
@@ -225,6 +229,8 @@ pub struct ResumeFrom {
     pub turn: Option<u32>,
     /// Where the earlier session was kept, if not where this one is.
     pub session_dir: Option<PathBuf>,
+    /// Files that go with the prompt by which it is resumed; those of the session's beginning are in the spec.
+    pub attachments: Vec<Attachment>,
 }
 
 impl ResumeFrom {
@@ -236,6 +242,7 @@ impl ResumeFrom {
             lineage: Lineage::default(),
             turn: None,
             session_dir: None,
+            attachments: Vec::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The file tools: one folder, nothing above it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use musher_core::{Edit, ToolKind, ToolRules};
@@ -45,6 +45,8 @@ pub struct FileTools {
 struct FileToolState {
     folder: WorkFolder,
     rules: ToolRules,
+    /// Files outside of the folder that can be read, by their whole paths.
+    attached: Vec<PathBuf>,
     /// Held from the reading of a file to its replacement, so that no change is lost to another.
     changing: Mutex<()>,
 }
@@ -57,19 +59,29 @@ impl FileTools {
 
     /// The same, with searches that pass over the files that these rules do not let the agent read by itself.
     pub fn obeying(folder: &Path, rules: ToolRules) -> Result<Self, ToolsError> {
-        let opened = WorkFolder::open(folder)
-            .map_err(|cause| ToolsError::Folder { path: folder.to_owned(), cause })?;
-        Ok(Self::of(opened, rules))
+        Self::also_reading(folder, rules, Vec::new())
     }
 
-    fn of(folder: WorkFolder, rules: ToolRules) -> Self {
-        Self { desk: Arc::new(FileToolState { folder, rules, changing: Mutex::new(()) }) }
+    /// The same, where `read_file` also reads exactly these files outside of the folder. Nothing else reaches them.
+    pub(crate) fn also_reading(
+        folder: &Path,
+        rules: ToolRules,
+        attached: Vec<PathBuf>,
+    ) -> Result<Self, ToolsError> {
+        let opened = WorkFolder::open(folder)
+            .map_err(|cause| ToolsError::Folder { path: folder.to_owned(), cause })?;
+        Ok(Self::of(opened, rules, attached))
+    }
+
+    fn of(folder: WorkFolder, rules: ToolRules, attached: Vec<PathBuf>) -> Self {
+        let changing = Mutex::new(());
+        Self { desk: Arc::new(FileToolState { folder, rules, attached, changing }) }
     }
 
     /// The same tools, with paths resolved by hand as on a kernel that cannot do it.
     #[cfg(test)]
     pub(super) fn by_hand(folder: &Path) -> Self {
-        Self::of(WorkFolder::open(folder).unwrap().by_hand(), ToolRules::default())
+        Self::of(WorkFolder::open(folder).unwrap().by_hand(), ToolRules::default(), Vec::new())
     }
 }
 
@@ -108,7 +120,7 @@ impl FileToolState {
         }
         let changing = || self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         match task {
-            Task::Read(input) => read::read(&self.folder, input),
+            Task::Read(input) => read::read(&self.folder, &self.attached, input),
             Task::Write(input) => {
                 let _alone = changing();
                 write::write(&self.folder, input)

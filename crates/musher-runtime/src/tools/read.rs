@@ -1,7 +1,10 @@
 //! `read_file`: a range of a text file, with line numbers, and never more than fits.
 
 use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
 
+use musher_os::untrusted;
+use rustix::fs::fstat;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -35,20 +38,37 @@ pub(super) struct ReadTool {
 
 pub(super) const ABOUT: &str = "Reads a text file of the working folder. Each line is shown with its number. Long files are read in parts with offset and limit.";
 
-pub(super) fn read(folder: &WorkFolder, input: &ReadTool) -> Result<ToolReply, ToolFault> {
-    let place = folder.place(&input.path)?;
-    let (file, stat) = folder.file(&place, Links::Follow)?;
-    let shown = place.to_string();
-    if size(&stat) > MAX_READ_FILE_BYTES {
+/// `attached` are files outside of the folder that can be read as well, by exactly these paths.
+pub(super) fn read(
+    folder: &WorkFolder,
+    attached: &[PathBuf],
+    input: &ReadTool,
+) -> Result<ToolReply, ToolFault> {
+    let (file, length, shown) = match attached.iter().find(|path| **path == Path::new(&input.path))
+    {
+        Some(path) => {
+            let shown = path.display().to_string();
+            let file =
+                untrusted::open(path).map_err(|unfit| ToolFault::Other(unfit.to_string()))?;
+            let stat = fstat(&file).map_err(|errno| ToolFault::of(&shown, errno))?;
+            (file, size(&stat), shown)
+        }
+        None => {
+            let place = folder.place(&input.path)?;
+            let (file, stat) = folder.file(&place, Links::Follow)?;
+            (file, size(&stat), place.to_string())
+        }
+    };
+    if length > MAX_READ_FILE_BYTES {
         let instead = "use run_command with head, tail or sed -n to see a part of it";
-        return Err(ToolFault::too_big(&shown, size(&stat), MAX_READ_FILE_BYTES, instead));
+        return Err(ToolFault::too_big(&shown, length, MAX_READ_FILE_BYTES, instead));
     }
     let fault = |error: std::io::Error| ToolFault::of(&shown, errno_of(&error));
     // What grows while it is read is read to the bound and no further.
     let mut reader = BufReader::with_capacity(64 * 1024, file.take(MAX_READ_FILE_BYTES));
     let beginning = reader.fill_buf().map_err(fault)?;
     if memchr::memchr(0, &beginning[..beginning.len().min(SNIFFED)]).is_some() {
-        return Err(ToolFault::Binary { path: shown, size: size(&stat) });
+        return Err(ToolFault::Binary { path: shown, size: length });
     }
     let first = input.offset.unwrap_or(1).max(1);
     let most = input.limit.unwrap_or(LINES).clamp(1, LINES);
@@ -69,17 +89,17 @@ pub(super) fn read(folder: &WorkFolder, input: &ReadTool) -> Result<ToolReply, T
     }
     if page.lines == 0 && number > 0 && first > number {
         return Err(ToolFault::Other(format!(
-            "`{place}` has {number} lines, so there is no line {first}; give a smaller offset"
+            "`{shown}` has {number} lines, so there is no line {first}; give a smaller offset"
         )));
     }
     let last = first + page.lines.saturating_sub(1);
     let mut text = match page.lines {
-        0 => format!("{place} is empty"),
+        0 => format!("{shown} is empty"),
         _ => page.text,
     };
     let mut notes = page.notes;
     if more {
-        let size = bytes(size(&stat));
+        let size = bytes(length);
         notes.push(format!(
             "the file continues ({size} in total); read on with offset {}",
             last + 1
@@ -89,10 +109,10 @@ pub(super) fn read(folder: &WorkFolder, input: &ReadTool) -> Result<ToolReply, T
         text.push_str(&format!("[{note}]\n"));
     }
     let structured = json!({
-        "path": place.to_string(),
+        "path": shown,
         "first_line": first,
         "lines": page.lines,
-        "size": size(&stat),
+        "size": length,
         "more": more,
     });
     Ok(ToolReply::done(text).with_structured(structured))

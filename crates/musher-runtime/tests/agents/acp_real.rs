@@ -1,5 +1,6 @@
 //! The real ACP agents on a scripted model: what the contract does not ask of every runtime.
 
+mod attachments;
 mod bills;
 mod failures;
 mod matrix_effort;
@@ -23,7 +24,7 @@ fn the_powers_of_each_agent_are_what_was_seen_of_it() {
     let of_all = |more: fn(&mut Capabilities)| {
         let mut all = Capabilities::default();
         (all.interrupt, all.approvals, all.partial_text) = (true, true, true);
-        (all.set_model, all.set_mode) = (true, true);
+        (all.set_model, all.set_mode, all.images) = (true, true, true);
         more(&mut all);
         all
     };
@@ -32,7 +33,7 @@ fn the_powers_of_each_agent_are_what_was_seen_of_it() {
         (AcpAgent::OpenCode, of_all(|it| (it.resume, it.fork) = (true, true))),
         (AcpAgent::CodexAcp, of_all(|it| (it.resume, it.effort) = (true, true))),
         (AcpAgent::Copilot, of_all(|it| (it.resume, it.usage) = (true, true))),
-        (AcpAgent::Qwen, of_all(|it| it.resume = true)),
+        (AcpAgent::Qwen, of_all(|it| (it.resume, it.images) = (true, false))),
         (
             AcpAgent::ClaudeAcp,
             of_all(|it| {

@@ -1,5 +1,6 @@
 //! The real Codex on a scripted model: every way a turn can go, and the bill for it.
 
+mod attachments;
 mod failures;
 mod project;
 mod tools;
@@ -33,7 +34,7 @@ fn its_powers_are_what_was_seen_of_it() {
     (all.resume, all.fork, all.steer, all.interrupt) = (true, true, true, true);
     (all.approvals, all.questions, all.partial_text) = (true, true, true);
     (all.set_model, all.set_mode, all.effort) = (true, true, true);
-    (all.usage, all.cost) = (true, true);
+    (all.usage, all.cost, all.images) = (true, true, true);
     assert_eq!(Codex::default().capabilities(), all);
 }
 

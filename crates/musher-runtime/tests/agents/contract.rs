@@ -7,7 +7,7 @@ mod claude_recorded;
 mod codex_real;
 mod gates;
 mod models;
-mod sandbox;
+pub(crate) mod sandbox;
 mod sandbox_matrix_real;
 mod sandbox_real;
 mod script;

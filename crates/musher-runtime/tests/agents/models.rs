@@ -1,5 +1,6 @@
 //! Our own loop against a scripted model: every scenario in every wire format.
 
+mod attachments;
 mod bad_input;
 mod compatible;
 mod endings;

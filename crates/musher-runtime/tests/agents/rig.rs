@@ -1,6 +1,7 @@
 //! A place to run agents in: a fresh home, a fresh folder, and a scripted model on loopback.
 
 mod acp;
+mod attached;
 
 use std::path::{Path, PathBuf};
 
@@ -16,6 +17,7 @@ use tempfile::TempDir;
 use crate::story::{Ended, Story};
 
 pub(crate) use acp::{AcpAgent, AcpRig};
+pub(crate) use attached::{Attached, PNG, one_image, shown};
 
 /// A folder to work in and the variables that every program needs.
 pub(crate) struct Place {

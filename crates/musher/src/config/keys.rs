@@ -87,7 +87,17 @@ pub(super) const LAUNCH: KeyTable = KeyTable { name: "this table", keys: &["args
 
 pub(super) const POWERS: KeyTable = KeyTable {
     name: "powers",
-    keys: &["resume", "fork", "approvals", "questions", "set_model", "set_mode", "effort", "cost"],
+    keys: &[
+        "resume",
+        "fork",
+        "approvals",
+        "questions",
+        "set_model",
+        "set_mode",
+        "effort",
+        "images",
+        "cost",
+    ],
 };
 
 /// Those of an agent that are for runtimes which speak to a model themselves.

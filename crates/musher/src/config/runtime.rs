@@ -146,6 +146,7 @@ fn powers(reader: &mut ValueReader<'_>, fields: &TableFields<'_, '_>) -> AcpPowe
         set_model: flag("set_model"),
         set_mode: flag("set_mode"),
         effort: flag("effort"),
+        images: flag("images"),
         cost: flag("cost"),
     }
 }

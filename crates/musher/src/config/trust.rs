@@ -345,7 +345,7 @@ fn preset_lines(preset: &AcpPreset) -> Vec<String> {
         lines.push("can leave out the project files that it executes".to_owned());
     }
     lines.push(format!("usage {:?}", preset.usage).to_lowercase());
-    let AcpPowers { resume, fork, approvals, questions, set_model, set_mode, effort, cost } =
+    let AcpPowers { resume, fork, approvals, questions, set_model, set_mode, effort, images, cost } =
         preset.powers;
     for (power, it_can) in [
         ("resume", resume),
@@ -355,6 +355,7 @@ fn preset_lines(preset: &AcpPreset) -> Vec<String> {
         ("set_model", set_model),
         ("set_mode", set_mode),
         ("effort", effort),
+        ("images", images),
         ("cost", cost),
     ] {
         lines.extend(it_can.then(|| format!("can {power}")));

@@ -24,6 +24,7 @@ const POWERS: &[Power] = &[
     ("live model", |it| it.set_model),
     ("live mode", |it| it.set_mode),
     ("effort", |it| it.effort),
+    ("images", |it| it.images),
     ("tokens", |it| it.usage),
     ("cost", |it| it.cost),
 ];

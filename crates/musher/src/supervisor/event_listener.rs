@@ -90,7 +90,9 @@ impl EventListener {
     #[expect(clippy::wildcard_enum_match_arm, reason = "only prompts matter here")]
     fn note_queue(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::UserMessage { prompt: Some(prompt), text, origin: Origin::Prompt } => {
+            EventKind::UserMessage {
+                prompt: Some(prompt), text, origin: Origin::Prompt, ..
+            } => {
                 let (id, text) = (prompt.clone(), text.clone());
                 self.queued.push(QueuedPrompt { id, text, at: event.at });
             }

@@ -26,7 +26,7 @@ async fn an_export_for_people_reads_from_the_top_to_the_end() {
     let run = rig.live().await;
     let mut log = rig.log(run);
     let (text, origin) = ("Do it.\nNow.".to_owned(), Origin::Prompt);
-    log.append(EventKind::UserMessage { prompt: None, text, origin });
+    log.append(EventKind::UserMessage { prompt: None, text, origin, attachments: Vec::new() });
     log.append(EventKind::TurnStarted { trigger: Trigger::Prompt, prompts: Vec::new() });
     let body = ItemBody::Text { text: "I will.".into() };
     log.append(EventKind::ItemDone { item: "i".into(), body, aborted: false });

@@ -32,7 +32,8 @@ fn usage(output: u64, cost: Option<f64>) -> EventKind {
 fn turn(log: &mut Log, number: u32, prompt: &str) {
     let id = format!("p{number}");
     let (text, origin) = (prompt.to_owned(), Origin::Prompt);
-    let message = EventKind::UserMessage { prompt: Some(id.as_str().into()), text, origin };
+    let (prompt, attachments) = (Some(id.as_str().into()), Vec::new());
+    let message = EventKind::UserMessage { prompt, text, origin, attachments };
     put(log, number, message);
     let prompts = vec![id.as_str().into()];
     put(log, number, EventKind::TurnStarted { trigger: Trigger::Prompt, prompts });

@@ -16,6 +16,7 @@ pub(super) struct AgentPowers {
     resume: bool,
     fork: bool,
     http_servers: bool,
+    pub(super) images: bool,
 }
 
 /// What can be chosen in the session, and what is chosen.
@@ -108,6 +109,7 @@ impl AcpTranslator {
             resume: can.session_capabilities.resume.is_some(),
             fork: can.session_capabilities.fork.is_some(),
             http_servers: can.mcp_capabilities.http,
+            images: can.prompt_capabilities.image,
         };
         self.version = told.agent_info.version;
         self.open_session(frame);

@@ -1,14 +1,25 @@
 //! Turns: a prompt begins one, and its reply ends it.
 
-use musher_core::{ErrorClass, ErrorInfo, EventKind, HintCode, Trigger, TurnEnded, TurnOutcome};
+use musher_core::{
+    ErrorClass, ErrorInfo, EventKind, HintCode, PromptId, Trigger, TurnEnded, TurnOutcome,
+};
 use serde_json::{Value as Json, json};
 
 use super::{
     AcpTranslator, AgentFrame, RpcError, RpcParams, Signal, Stage, Subject, ToolProcesses,
     Translation, reason,
 };
+use crate::attachments::{self, PromptImage};
 use crate::peer;
 use crate::peer::json_rpc;
+
+/// A prompt that waits for the session, or for the turn before it.
+#[derive(Debug)]
+pub(super) struct HeldPrompt {
+    pub(super) id: PromptId,
+    pub(super) text: String,
+    pub(super) images: Vec<PromptImage>,
+}
 
 /// A turn under way.
 #[derive(Debug, Default)]
@@ -26,9 +37,15 @@ impl AcpTranslator {
         if self.stage != Stage::Open || self.turn.is_some() {
             return step;
         }
-        let Some((id, text)) = self.held.pop_front() else { return step };
+        let Some(HeldPrompt { id, text, images }) = self.held.pop_front() else { return step };
         let mut blocks: Vec<Json> = Vec::new();
         blocks.extend(self.opening.instructions.take().map(|text| block(&text)));
+        if self.powers.images {
+            blocks.extend(images.iter().filter_map(PromptImage::content).map(image));
+        } else if !images.is_empty() {
+            let why = format!("this version of {} takes no images", self.preset.name);
+            step.signals.push(Signal::event(attachments::not_shown(&why)));
+        }
         blocks.push(block(&text));
         let line = self.request("session/prompt", json!({ "prompt": blocks }), Subject::Prompt);
         step.replies.push(line);
@@ -109,6 +126,10 @@ impl AcpTranslator {
         frame.add(next);
         Some(())
     }
+}
+
+fn image((media_type, data): (&str, &str)) -> Json {
+    json!({ "type": "image", "mimeType": media_type, "data": data })
 }
 
 fn block(text: &str) -> Json {

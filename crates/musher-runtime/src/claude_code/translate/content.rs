@@ -169,7 +169,9 @@ impl Translator {
         let origin = if told.is_replay { Origin::Replay } else { Origin::Synthetic };
         let blocks = match content {
             Content::Text(text) => {
-                frame.event_in(owner, EventKind::UserMessage { prompt: None, text, origin });
+                let attachments = Vec::new();
+                let message = EventKind::UserMessage { prompt: None, text, origin, attachments };
+                frame.event_in(owner, message);
                 return Some(());
             }
             Content::Blocks(blocks) => blocks,
@@ -186,7 +188,9 @@ impl Translator {
                 }
                 "text" => {
                     let text = block.text.unwrap_or_default();
-                    let message = EventKind::UserMessage { prompt: None, text, origin };
+                    let attachments = Vec::new();
+                    let message =
+                        EventKind::UserMessage { prompt: None, text, origin, attachments };
                     frame.event_in(owner.clone(), message);
                 }
                 other => {

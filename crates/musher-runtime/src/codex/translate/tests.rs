@@ -13,7 +13,11 @@ use crate::conversation::feeding::{events, feed, one};
 fn greeted() -> CodexTranslator {
     let mut translator = unopened();
     translator.hello();
-    translator.order(BackendOrder::Prompt { id: "p1".into(), text: "Go.".into() });
+    translator.order(BackendOrder::Prompt {
+        id: "p1".into(),
+        text: "Go.".into(),
+        images: Vec::new(),
+    });
     translator
 }
 

@@ -8,12 +8,28 @@ use super::super::port::BackendOrder;
 use super::super::spec::check_prompt;
 use super::super::{CommandError, HostAnswer, PendingPrompt, SessionCommand};
 use super::Driver;
+use crate::attachments::PromptFiles;
 
 /// Prompts that may wait; more than that is not a conversation.
 const PENDING: usize = 256;
 
 /// Bytes that may be said into one turn; an agent that does not read would otherwise have them pile up.
 const STEERED: usize = 8 * 1024 * 1024;
+
+/// A prompt on its way to the agent.
+#[derive(Debug)]
+pub(super) struct WaitingPrompt {
+    pub(super) id: PromptId,
+    pub(super) text: String,
+    pub(super) files: PromptFiles,
+}
+
+impl WaitingPrompt {
+    /// A prompt with which no files go.
+    pub(super) fn of(id: PromptId, text: String) -> Self {
+        Self { id, text, files: PromptFiles::default() }
+    }
+}
 
 impl Driver {
     pub(super) fn obey(&mut self, command: SessionCommand) -> Result<(), CommandError> {
@@ -99,9 +115,9 @@ impl Driver {
             if self.pending.len() >= PENDING {
                 return Err(CommandError::Busy);
             }
-            self.hold_prompt(id, text);
+            self.hold_prompt(WaitingPrompt::of(id, text));
         } else {
-            self.send_prompt(id, text);
+            self.send_prompt(WaitingPrompt::of(id, text));
         }
         Ok(())
     }
@@ -109,7 +125,7 @@ impl Driver {
     /// Forgets a prompt that waits. The record tells it, so that no later run says it either.
     fn take_back(&mut self, id: &PromptId) -> Result<(), CommandError> {
         let before = self.pending.len();
-        self.pending.retain(|(waiting, _)| waiting != id);
+        self.pending.retain(|waiting| waiting.id != *id);
         if self.pending.len() == before {
             return Err(CommandError::NotWaiting);
         }
@@ -131,7 +147,8 @@ impl Driver {
         self.outbound.has_room()?;
         self.turns.say(id.clone(), text.len());
         let (prompt, origin) = (Some(id.clone()), Origin::Steer);
-        self.emit(EventKind::UserMessage { prompt, text: text.clone(), origin });
+        let (text_told, attachments) = (text.clone(), Vec::new());
+        self.emit(EventKind::UserMessage { prompt, text: text_told, origin, attachments });
         self.order(BackendOrder::Steer { id, text })
     }
 
@@ -144,15 +161,16 @@ impl Driver {
         Ok(())
     }
 
-    fn prompted(&mut self, id: &PromptId, text: &str) {
-        let (prompt, origin) = (Some(id.clone()), Origin::Prompt);
-        self.emit(EventKind::UserMessage { prompt, text: text.to_owned(), origin });
+    fn prompted(&mut self, queued: &WaitingPrompt) {
+        let WaitingPrompt { id, text, files } = queued;
+        let (prompt, text, attachments) = (Some(id.clone()), text.clone(), files.sent());
+        self.emit(EventKind::UserMessage { prompt, text, origin: Origin::Prompt, attachments });
     }
 
     /// Queues a prompt. Its event is emitted now, so that the log has it before the sender hears that it was taken.
-    fn hold_prompt(&mut self, id: PromptId, text: String) {
-        self.prompted(&id, &text);
-        self.pending.push_back((id, text));
+    fn hold_prompt(&mut self, prompt: WaitingPrompt) {
+        self.prompted(&prompt);
+        self.pending.push_back(prompt);
     }
 
     /// Whether the agent was to begin something that a person was told it would begin.
@@ -164,7 +182,7 @@ impl Driver {
     /// Takes the prompts that were given before the session began.
     pub(super) fn hold_pending(&mut self) {
         for PendingPrompt { id, text } in self.spec.pending.clone() {
-            self.hold_prompt(id, text);
+            self.hold_prompt(WaitingPrompt::of(id, text));
         }
     }
 
@@ -179,24 +197,25 @@ impl Driver {
     }
 
     /// Tells of a prompt and gives it to the agent.
-    pub(super) fn send_prompt(&mut self, id: PromptId, text: String) {
-        self.prompted(&id, &text);
-        self.begin_prompt(id, text);
+    pub(super) fn send_prompt(&mut self, prompt: WaitingPrompt) {
+        self.prompted(&prompt);
+        self.begin_prompt(prompt);
     }
 
     /// Gives the agent a prompt that was told of; a turn begins when it says so.
-    pub(super) fn begin_prompt(&mut self, id: PromptId, text: String) {
+    pub(super) fn begin_prompt(&mut self, prompt: WaitingPrompt) {
         self.state.wait_until(None);
         self.clocks.heard();
         // Queue it before asking, so that an immediate answer finds it.
-        self.pending.push_front((id, text));
+        self.pending.push_front(prompt);
         if self.files_have_changed() {
             return;
         }
-        let Some((id, text)) = self.pending.pop_front() else { return };
+        let Some(WaitingPrompt { id, text, files }) = self.pending.pop_front() else { return };
         self.turns.sent.push(id.clone());
         // A backend that is gone tells why by its end.
-        let _ended = self.order(BackendOrder::Prompt { id, text });
+        let (text, images) = (files.named_in(&text), files.images());
+        let _ended = self.order(BackendOrder::Prompt { id, text, images });
     }
 
     /// Records that an ask was closed without an answer.

@@ -281,8 +281,8 @@ impl Driver {
         if matches!(last.outcome, TurnOutcome::OutOfTurns | TurnOutcome::OutOfBudget) {
             self.forget_pending();
         }
-        if let Some((id, text)) = self.pending.pop_front() {
-            self.begin_prompt(id, text);
+        if let Some(prompt) = self.pending.pop_front() {
+            self.begin_prompt(prompt);
         } else if !self.work.has_background() && self.state.is_open() {
             if self.spec.linger.is_zero() {
                 self.close();

@@ -1,6 +1,7 @@
 //! The driver with a backend that is played in memory, on a clock that jumps.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing among many")]
 
+mod attachments;
 mod ends;
 mod files;
 mod grants;

@@ -46,7 +46,11 @@ impl<S: Subject> Confined<S> {
         confined
     }
 
-    fn confine(&self, spec: SessionSpec) -> SessionSpec {
+    pub(crate) fn subject(&self) -> &S {
+        &self.subject
+    }
+
+    pub(crate) fn confine(&self, spec: SessionSpec) -> SessionSpec {
         let home = self.place().home.path().canonicalize().unwrap();
         let work = self.place().work.path().canonicalize().unwrap();
         let mut mounts = vec![Mount::write(work)];

@@ -85,7 +85,10 @@ impl AcpRig {
         if self.agent == AcpAgent::OpenCode {
             let options =
                 json!({ "baseURL": self.server.openai_url(), "apiKey": "dummy-key-for-tests" });
-            let models = json!({ "scripted-model": { "name": "Scripted" } });
+            let kinds = json!({ "input": ["text", "image"], "output": ["text"] });
+            let models = json!({
+                "scripted-model": { "name": "Scripted", "attachment": true, "modalities": kinds },
+            });
             let provider = json!({
                 "npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": options, "models": models,
             });

@@ -84,7 +84,7 @@ async fn what_a_runner_replied_before_its_end_is_heard_before_the_end_that_the_l
         .await;
     // A prompt that waits goes when the end is read, and so tells that it was.
     let (prompt, text, origin) = (Some("p".into()), "more".into(), Origin::Prompt);
-    append(&mut writer, EventKind::UserMessage { prompt, text, origin });
+    append(&mut writer, EventKind::UserMessage { prompt, text, origin, attachments: Vec::new() });
     until(async || !bus.queued(run).is_empty()).await;
     let interrupt = Wish::Interrupt { run: RunName::Id(run) };
     let offered = pool.command(interrupt, command("c3"), Actor::POOL, None).await.unwrap();

@@ -61,7 +61,11 @@ impl Recording {
         translator.hello();
         for (at, prompt) in self.requests("session/prompt").into_iter().enumerate() {
             let text = prompt["prompt"][0]["text"].as_str().unwrap().to_owned();
-            translator.order(BackendOrder::Prompt { id: format!("p{at}").as_str().into(), text });
+            translator.order(BackendOrder::Prompt {
+                id: format!("p{at}").as_str().into(),
+                text,
+                images: Vec::new(),
+            });
         }
         let first = self.frames[0]["id"].as_i64().unwrap();
         let mut answers = self.said.iter().filter(|line| line.get("result").is_some());

@@ -13,7 +13,11 @@ fn in_turn() -> AcpTranslator {
 fn opened(preset: AcpPreset) -> AcpTranslator {
     let mut translator = unopened(preset);
     translator.hello();
-    translator.order(BackendOrder::Prompt { id: "p1".into(), text: "Go.".into() });
+    translator.order(BackendOrder::Prompt {
+        id: "p1".into(),
+        text: "Go.".into(),
+        images: Vec::new(),
+    });
     one(&mut translator, json!({ "id": 0, "result": { "protocolVersion": 1 } }));
     let step = one(&mut translator, json!({ "id": 1, "result": { "sessionId": "s" } }));
     assert_eq!(written(&step)[0]["method"], "session/prompt");
@@ -193,7 +197,11 @@ fn a_setting_of_the_start_goes_before_the_first_prompt_or_stops_it() {
         let mut translator = unopened(AcpPreset::any());
         translator.opening.mode = Some("yolo".into());
         translator.hello();
-        translator.order(BackendOrder::Prompt { id: "p1".into(), text: "Go.".into() });
+        translator.order(BackendOrder::Prompt {
+            id: "p1".into(),
+            text: "Go.".into(),
+            images: Vec::new(),
+        });
         one(&mut translator, json!({ "id": 0, "result": { "protocolVersion": 1 } }));
         let opened = json!({ "sessionId": "s", "modes": modes });
         let step = one(&mut translator, json!({ "id": 1, "result": opened }));

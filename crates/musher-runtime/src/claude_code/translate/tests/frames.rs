@@ -38,7 +38,11 @@ pub(super) fn answer(translator: &mut Translator, answer: Answer) -> Json {
 fn prompts_wait_until_the_agent_is_ready() {
     let mut translator = Translator::default();
     translator.hello(json!({}), PermissionHook::Wished);
-    let step = translator.order(BackendOrder::Prompt { id: "p1".into(), text: "hi".into() });
+    let step = translator.order(BackendOrder::Prompt {
+        id: "p1".into(),
+        text: "hi".into(),
+        images: Vec::new(),
+    });
     assert!(step.replies.is_empty());
     let response = json!({ "subtype": "success", "request_id": "musher-0", "response": {} });
     let step = one(&mut translator, json!({ "type": "control_response", "response": response }));
@@ -403,7 +407,11 @@ fn rules_that_cannot_be_kept_end_the_work() {
     ] {
         let mut translator = Translator::default();
         translator.hello(json!({ "hooks": {} }), PermissionHook::Needed);
-        translator.order(BackendOrder::Prompt { id: "p".into(), text: "go".into() });
+        translator.order(BackendOrder::Prompt {
+            id: "p".into(),
+            text: "go".into(),
+            images: Vec::new(),
+        });
         let step =
             one(&mut translator, json!({ "type": "control_response", "response": response }));
         assert!(step.replies.is_empty(), "the prompt was sent without the hook");
