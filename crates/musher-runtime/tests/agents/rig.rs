@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::story::{Ended, Story};
 
 pub(crate) use acp::{AcpAgent, AcpRig};
-pub(crate) use attached::{Attached, PNG, one_image, shown};
+pub(crate) use attached::{Attached, PNG, RawCopy, one_image, shown};
 
 /// A folder to work in and the variables that every program needs.
 pub(crate) struct Place {

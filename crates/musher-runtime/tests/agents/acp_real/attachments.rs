@@ -3,15 +3,17 @@
 use musher_runtime::core::Outcome;
 
 use super::begin;
-use crate::rig::{AcpAgent, AcpRig, Attached, one_image, shown};
+use crate::rig::{AcpAgent, AcpRig, Attached, RawCopy, one_image, shown};
 
 async fn shows_an_image(agent: AcpAgent) {
     let (rig, attached) = (AcpRig::new(agent).await, Attached::new());
     let mut spec = rig.spec("[[scn:text]] look");
     spec.attachments = vec![attached.image()];
+    let copy = RawCopy::of(&mut spec);
     let ended = begin(&rig, spec).end().await;
     assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
     assert_eq!(shown(&rig.server, "text"), [one_image()], "{}", agent.name());
+    copy.assert_holds_no_image();
     assert!(!ended.said().contains("iVBOR"), "{}", ended.text());
 }
 
@@ -20,7 +22,7 @@ async fn gemini_cli_shows_its_model_an_image() {
     shows_an_image(AcpAgent::GeminiCli).await;
 }
 
-/// `scripts/prove acp` takes the others, too.
+/// `scripts/prove agents` takes the others, too.
 mod matrix {
     use super::{AcpAgent, shows_an_image};
 

@@ -1,21 +1,16 @@
 //! Files that go with the first prompt of the real Claude Code.
 
-use bytes::Bytes;
-use musher_runtime::Keeper;
 use musher_runtime::core::{EventKind, Outcome};
-use tokio::sync::{mpsc, watch};
 
 use super::begin;
-use crate::rig::{Attached, ClaudeRig, one_image, shown};
+use crate::rig::{Attached, ClaudeRig, RawCopy, one_image, shown};
 
 #[tokio::test]
 async fn an_image_reaches_the_model_and_is_in_no_record() {
     let (rig, attached) = (ClaudeRig::new().await, Attached::new());
     let mut spec = rig.spec("[[scn:text]] look");
     spec.attachments = vec![attached.image()];
-    let (raw, mut copies) = mpsc::channel::<Bytes>(65_536);
-    let (_durable, watched) = watch::channel(u64::MAX);
-    spec.keeper = Some(Keeper { raw, durable: watched });
+    let copy = RawCopy::of(&mut spec);
     let ended = begin(spec).end().await;
     assert_eq!(ended.end.outcome, Outcome::Completed, "{}", ended.text());
     assert_eq!(shown(&rig.server, "text"), [one_image()]);
@@ -23,12 +18,7 @@ async fn an_image_reaches_the_model_and_is_in_no_record() {
         |event| matches!(&event.kind, EventKind::TurnStarted { prompts, .. } if prompts.len() == 1),
     );
     assert!(begun, "the turn names the prompt that it answers: {}", ended.text());
-    let mut copy = Vec::new();
-    while let Ok(part) = copies.try_recv() {
-        copy.extend_from_slice(&part);
-    }
-    let copy = String::from_utf8_lossy(&copy).into_owned();
-    assert!(!copy.is_empty() && !copy.contains("iVBOR"), "the copy holds the image: {copy}");
+    copy.assert_holds_no_image();
     assert!(!ended.said().contains("iVBOR"), "{}", ended.text());
 }
 

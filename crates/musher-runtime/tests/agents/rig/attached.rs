@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use musher_runtime::Attachment;
+use bytes::Bytes;
+use musher_runtime::{Attachment, Keeper, SessionSpec};
 use musher_testkit::model::{Image, ModelServer};
 use tempfile::TempDir;
+use tokio::sync::{mpsc, watch};
 
 /// An image that every program can read.
 pub(crate) const PNG: &[u8] = include_bytes!("../../data/attachments/square.png");
@@ -46,4 +48,30 @@ pub(crate) fn shown(server: &ModelServer, scenario: &str) -> Vec<Vec<Image>> {
 /// Exactly the image of [`PNG`].
 pub(crate) fn one_image() -> Vec<Image> {
     vec![Image { media_type: "image/png".into(), bytes: PNG.to_vec() }]
+}
+
+/// The copy of what an agent prints, as a host keeps it.
+pub(crate) struct RawCopy {
+    parts: mpsc::Receiver<Bytes>,
+    _durable: watch::Sender<u64>,
+}
+
+impl RawCopy {
+    /// Has a session copied from its start.
+    pub(crate) fn of(spec: &mut SessionSpec) -> Self {
+        let (raw, parts) = mpsc::channel(65_536);
+        let (_durable, durable) = watch::channel(u64::MAX);
+        spec.keeper = Some(Keeper { raw, durable });
+        Self { parts, _durable }
+    }
+
+    /// All of it, once the session is over. An image would show by its first bytes in base64.
+    pub(crate) fn assert_holds_no_image(mut self) {
+        let mut copy = Vec::new();
+        while let Ok(part) = self.parts.try_recv() {
+            copy.extend_from_slice(&part);
+        }
+        let copy = String::from_utf8_lossy(&copy).into_owned();
+        assert!(!copy.is_empty() && !copy.contains("iVBOR"), "the copy holds the image: {copy}");
+    }
 }
