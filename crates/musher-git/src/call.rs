@@ -79,6 +79,8 @@ pub(super) struct Call {
 pub(super) struct GitOutput {
     pub(super) code: i32,
     pub(super) stdout: Vec<u8>,
+    /// What it said in words.
+    pub(super) stderr: String,
     /// The output was longer than the bound and its end is missing.
     pub(super) cut: bool,
 }
@@ -328,7 +330,7 @@ impl Call {
         let stderr = String::from_utf8_lossy(err).trim().to_owned();
         let code = status.code().unwrap_or(-1);
         if out.cut || (status.code().is_some() && self.fine.contains(&code)) {
-            return Ok(GitOutput { code, stdout: out.bytes, cut: out.cut });
+            return Ok(GitOutput { code, stdout: out.bytes, stderr, cut: out.cut });
         }
         let path = self.folder.clone();
         if stderr.contains("Read-only file system") {

@@ -136,7 +136,7 @@ fn escape(value: &[u8], text: &mut Vec<u8>) {
 }
 
 /// Whether a remote is a place and not a command.
-fn is_address(url: &[u8]) -> bool {
+pub(super) fn is_address(url: &[u8]) -> bool {
     let known = ADDRESSES.iter().any(|start| url.starts_with(start.as_bytes()));
     // A user and a host, as for `ssh`, which must not look like an option of it.
     let host = url.iter().position(|b| *b == b':').map(|colon| &url[..colon]);

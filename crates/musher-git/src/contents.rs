@@ -108,7 +108,7 @@ impl<'a> Entry<'a> {
 }
 
 /// The first object of a batch, and what follows it.
-fn object(batch: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn object(batch: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = batch.iter().position(|byte| *byte == b'\n')?;
     let head = std::str::from_utf8(&batch[..end]).ok()?;
     let size: usize = head.rsplit(' ').next()?.parse().ok()?;

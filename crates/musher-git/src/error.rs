@@ -21,6 +21,28 @@ pub enum GitError {
     Missing { path: String },
     #[error("git {found} is too old to check merges; install git 2.38 or newer")]
     TooOld { found: String },
+    #[error("git {found} is too old for the merge queue; install git 2.41 or newer")]
+    TooOldForQueue { found: String },
+    #[error(
+        "{path} is a shallow clone, so merges in it may be wrong; fetch the whole history: `git fetch --unshallow`"
+    )]
+    Shallow { path: PathBuf },
+    #[error(
+        "{path} is a partial clone, whose files are not all there to merge; clone it again without `--filter`"
+    )]
+    PartialClone { path: PathBuf },
+    #[error(
+        "there is no remote {remote} in {path}; add it (`git remote add`) and restart the server"
+    )]
+    NoRemote { remote: String, path: PathBuf },
+    #[error(
+        "the address of remote {remote} cannot be used; give it as https://, ssh://, file:///, host:path or an absolute path"
+    )]
+    BadAddress { remote: String },
+    #[error("there is no branch {branch} at {address}; create it there or name another")]
+    NoRemoteBranch { branch: Branch, address: String },
+    #[error("{address} cannot be reached or refuses access: {said}; try `git ls-remote {address}`")]
+    Remote { address: String, said: String },
     #[error("{path} does not exist; give the folder of a git repository")]
     NoSuchFolder { path: PathBuf },
     #[error("{path} is not in a git repository; run `git init` there or give another folder")]
@@ -102,7 +124,11 @@ impl GitError {
     pub fn is_retryable(&self) -> bool {
         matches!(
             self,
-            Self::Moved { .. } | Self::Locked { .. } | Self::Held { .. } | Self::TimedOut { .. }
+            Self::Moved { .. }
+                | Self::Locked { .. }
+                | Self::Held { .. }
+                | Self::TimedOut { .. }
+                | Self::Remote { .. }
         )
     }
 
@@ -123,7 +149,7 @@ impl GitError {
 }
 
 /// The first files of a list, and how many more there are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct FirstFiles {
     pub named: Vec<GitPath>,
     pub more: usize,

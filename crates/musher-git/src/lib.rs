@@ -21,6 +21,7 @@ mod name;
 mod odd;
 mod open;
 mod path;
+pub mod queue;
 mod refs;
 mod registry;
 mod reset;
@@ -72,6 +73,8 @@ pub struct Git {
 #[derive(Debug)]
 struct Inner {
     program: PathBuf,
+    /// Which git it is.
+    version: (u32, u32),
     env: GitEnv,
     /// The checkout in which the person works.
     root: PathBuf,

@@ -1,7 +1,7 @@
 //! Merges a commit into a branch without conflicts, whole or not at all.
 
 mod files;
-mod pending;
+pub(super) mod pending;
 
 use serde::Serialize;
 
@@ -63,7 +63,7 @@ impl Git {
         tip: &Commit,
     ) -> Result<MergeForecast, GitError> {
         let shadow = Shadow::of_objects(self).await?;
-        merge_tree(&shadow, base, tip).await
+        merge_tree(&shadow, &MergeSides::of(base, tip)).await
     }
 
     /// Merges `tip` into a branch with a commit of its own, and brings along the files of the checkout that is on the
@@ -101,20 +101,14 @@ impl Git {
             return Ok(Merged::Nothing { tip: base });
         }
         let shadow = Shadow::of_objects(self).await?;
-        let tree = match merge_tree(&shadow, &base, tip).await? {
+        let tree = match merge_tree(&shadow, &MergeSides::of(&base, tip)).await? {
             MergeForecast::Clean { tree } => tree,
             MergeForecast::Conflicts { files } => {
                 let (branch, tip) = (into.clone(), tip.clone());
                 return Err(GitError::Conflicts { branch, tip, files });
             }
         };
-        let holder = match self.holder(into).await? {
-            Some(path) => {
-                let found = self.checkout_at(&path);
-                Some(found.ok_or(GitError::NoWorktree { path })?)
-            }
-            None => None,
-        };
+        let holder = self.checkout_on(into).await?;
         let commit = commit_tree(&shadow, &tree, &[&base, tip], message, author).await?;
         if let Some(checkout) = &holder {
             self.bring_files(checkout, hold, into, &base, (&commit, &tree)).await?;
@@ -136,6 +130,17 @@ impl Git {
         self.verify(into, &merge, holder.as_ref()).await?;
         self.settle().await?;
         Ok(Merged::Merged(merge))
+    }
+
+    /// The checkout that is on a branch, if there is one.
+    pub(super) async fn checkout_on(&self, branch: &Branch) -> Result<Option<Checkout>, GitError> {
+        match self.holder(branch).await? {
+            Some(path) => {
+                let found = self.checkout_at(&path);
+                Ok(Some(found.ok_or(GitError::NoWorktree { path })?))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Looks over a merge that was just made.
@@ -175,14 +180,34 @@ impl Git {
     }
 }
 
-async fn merge_tree(
+/// What is merged into what.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MergeSides<'a> {
+    pub(super) base: &'a Commit,
+    pub(super) tip: &'a Commit,
+    /// The commit whose `.gitattributes` say how files are merged; never those of the one that is merged.
+    pub(super) attributes: &'a Commit,
+    /// Where the two parted, if it is not for git to find out.
+    pub(super) start: Option<&'a Commit>,
+}
+
+impl<'a> MergeSides<'a> {
+    fn of(base: &'a Commit, tip: &'a Commit) -> Self {
+        Self { base, tip, attributes: base, start: None }
+    }
+}
+
+/// Merges two commits into a tree, which is written.
+pub(super) async fn merge_tree(
     shadow: &Shadow<'_>,
-    base: &Commit,
-    tip: &Commit,
+    sides: &MergeSides<'_>,
 ) -> Result<MergeForecast, GitError> {
+    let MergeSides { base, tip, attributes, start } = *sides;
     let call = shadow.call().args(["merge-tree", "--write-tree", "-z", "--name-only"]);
-    let call = call.args(["--messages", "--end-of-options", base.as_str(), tip.as_str()]);
-    let call = call.env("GIT_ATTR_SOURCE", base.as_str()).limit(super::call::WRITE_CALL_TIMEOUT);
+    let start = start.map(|start| format!("--merge-base={start}"));
+    let call = call.args(start).args(["--messages", "--end-of-options", base.as_str()]);
+    let call = call.arg(tip.as_str()).env("GIT_ATTR_SOURCE", attributes.as_str());
+    let call = call.limit(super::call::WRITE_CALL_TIMEOUT);
     match call.fine(&[0, 1]).run().await {
         Ok(output) => parse(&output.stdout, output.code == 0),
         Err(GitError::Failed { said, .. }) if said.contains("unrelated histories") => {

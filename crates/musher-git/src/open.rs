@@ -22,6 +22,8 @@ use super::{Git, Inner};
 
 /// The first git that merges without a checkout (`merge-tree --write-tree`).
 const OLDEST: (u32, u32) = (2, 38);
+/// The first git that can be told whose attributes count, whatever lies in the folder.
+const OLDEST_FOR_QUEUE: (u32, u32) = (2, 41);
 /// No file of settings is longer, and none that holds one path.
 const MAX_SETTINGS_BYTES: u64 = 4 << 20;
 const MAX_PATH_FILE_BYTES: u64 = 16 << 10;
@@ -41,7 +43,7 @@ impl Git {
         let program = env.program()?;
         let given = || GitError::NoSuchFolder { path: path.to_owned() };
         let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(given)?;
-        check_version(Call::new(&program, &env, Path::new("/"))).await?;
+        let version = check_version(Call::new(&program, &env, Path::new("/"))).await?;
         let Found { root, git_dir, common } = find(&path)?;
         if ![&root, &git_dir, &common].into_iter().all(|place| is_ours(place)) {
             let ask = Call::new(&program, &env, &path).args(["rev-parse", "--git-dir"]);
@@ -54,6 +56,7 @@ impl Git {
         let mut inner = Inner {
             disk: DiskTraits::of(&common),
             program,
+            version,
             env,
             root,
             git_dir,
@@ -124,6 +127,23 @@ impl Git {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a repository in which the merge queue cannot work: without all of its history a merge may take a wrong
+    /// start and still be clean.
+    pub async fn check_queue(&self) -> Result<(), GitError> {
+        let Inner { version: (major, minor), root, stand_in, settings, .. } = &*self.inner;
+        if (*major, *minor) < OLDEST_FOR_QUEUE {
+            return Err(GitError::TooOldForQueue { found: format!("{major}.{minor}") });
+        }
+        if settings.iter().any(Setting::is_partial_clone) {
+            return Err(GitError::PartialClone { path: root.clone() });
+        }
+        self.refresh_ends().await?;
+        match stand_in.path().join("shallow").exists() {
+            true => Err(GitError::Shallow { path: root.clone() }),
+            false => Ok(()),
+        }
     }
 
     /// Refuses a repository that cannot be written to, before work is begun that would be lost.
@@ -209,10 +229,10 @@ fn unwritable(path: &Path) -> impl FnOnce(std::io::Error) -> GitError {
     move |error| GitError::ReadOnly { path: path.to_owned(), why: error.to_string() }
 }
 
-async fn check_version(call: Call) -> Result<(), GitError> {
+async fn check_version(call: Call) -> Result<(u32, u32), GitError> {
     let said = call.arg("version").line().await?;
     match version(&said) {
-        Some(found) if found >= OLDEST => Ok(()),
+        Some(found) if found >= OLDEST => Ok(found),
         Some((major, minor)) => Err(GitError::TooOld { found: format!("{major}.{minor}") }),
         None => Err(GitError::TooOld { found: said }),
     }

@@ -82,7 +82,7 @@ impl Git {
     }
 
     /// What a full name points to, peeled to a commit.
-    async fn find(&self, full: &str) -> Result<Option<Commit>, GitError> {
+    pub(super) async fn find(&self, full: &str) -> Result<Option<Commit>, GitError> {
         let [found] = self.find_all([full]).await?;
         Ok(found)
     }
@@ -99,6 +99,22 @@ impl Git {
         let mut lines = list.lines();
         // What is not there is told in words.
         Ok(full.map(|_| Commit::new(lines.next()?).ok()))
+    }
+
+    /// Which of these commits are not in the repository: one process for all of them.
+    pub(super) async fn missing(&self, commits: &[&Commit]) -> Result<Vec<bool>, GitError> {
+        if commits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names: String = commits.iter().map(|commit| format!("{commit}^{{commit}}\n")).collect();
+        let call = self.plain(&self.main()).args(["cat-file", "--batch-check=%(objectname)"]);
+        let list = call.input(names).run().await?.stdout;
+        let list = String::from_utf8_lossy(&list);
+        let found: Vec<bool> = list.lines().map(|line| Commit::new(line).is_err()).collect();
+        match found.len() == commits.len() {
+            true => Ok(found),
+            false => Err(GitError::unexpected("cat-file", list.as_bytes())),
+        }
     }
 
     /// Refuses a commit that is not in the repository.

@@ -6,6 +6,7 @@
 //! index and the files of the repository by their paths.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use musher_os::untrusted;
@@ -51,6 +52,8 @@ pub(super) struct Shadow<'a> {
     trust: SettingsTrust,
     folder: TempDir,
     index: PathBuf,
+    /// Where objects are read and written.
+    objects: PathBuf,
     /// The checkout whose files it is around.
     checkout: Option<Checkout>,
     ignored: Ignored,
@@ -61,6 +64,18 @@ impl<'a> Shadow<'a> {
     /// A stand-in without files, for work on objects alone.
     pub(super) async fn of_objects(git: &'a Git) -> Result<Self, GitError> {
         Self::make(git, SettingsTrust::Hardened, None).await
+    }
+
+    /// The same, whose new objects go with it: for looks at merges that nobody makes.
+    pub(super) async fn of_passing_objects(git: &'a Git) -> Result<Self, GitError> {
+        let mut shadow = Self::of_objects(git).await?;
+        shadow.objects = shadow.path("objects");
+        let info = shadow.objects.join("info");
+        fs::create_dir_all(&info).map_err(GitError::io(&info))?;
+        // A file and no variable: in that a path with a colon would be two.
+        let real = git.inner.common.join("objects");
+        shadow.write("objects/info/alternates", &[real.as_os_str().as_bytes(), b"\n"].concat())?;
+        Ok(shadow)
     }
 
     /// A stand-in around the files of a checkout, with HEAD at a commit.
@@ -102,7 +117,8 @@ impl<'a> Shadow<'a> {
             .map_err(GitError::io(scratch))?;
         let index = folder.path().join("index");
         let (checkout, ignored) = (checkout.cloned(), Ignored::AsPerson);
-        let shadow = Self { git, trust, folder, index, checkout, ignored, hold: None };
+        let objects = git.inner.common.join("objects");
+        let shadow = Self { git, trust, folder, index, objects, checkout, ignored, hold: None };
         for name in ["refs", "info"] {
             let path = shadow.path(name);
             fs::create_dir(&path).map_err(GitError::io(&path))?;
@@ -143,6 +159,31 @@ impl<'a> Shadow<'a> {
 
     /// A call of git in the stand-in.
     pub(super) fn call(&self) -> Call {
+        let call = self.local_call();
+        match self.trust {
+            SettingsTrust::User => call.env("GIT_ALLOW_PROTOCOL", PROTOCOLS),
+            SettingsTrust::Hardened => OFFLINE
+                .iter()
+                .fold(call, |call, setting| call.setting(setting))
+                .env("GIT_ALLOW_PROTOCOL", "none")
+                .env("GIT_NO_LAZY_FETCH", "1"),
+        }
+    }
+
+    /// A call that talks to a remote, with what the user's own settings say about how: helpers for credentials, `ssh`,
+    /// proxies. Nothing waits for a person who is not there.
+    pub(super) fn online_call(&self) -> Call {
+        let call =
+            self.git.inner.env.online().iter().fold(self.local_call(), |call, (name, value)| {
+                call.env(&name.to_string_lossy(), value)
+            });
+        call.env("GIT_ALLOW_PROTOCOL", PROTOCOLS)
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("SSH_ASKPASS", "false")
+            .env("SSH_ASKPASS_REQUIRE", "force")
+    }
+
+    fn local_call(&self) -> Call {
         let inner = &self.git.inner;
         let folder = self.files().unwrap_or(self.folder.path());
         let places = match &self.checkout {
@@ -152,7 +193,7 @@ impl<'a> Shadow<'a> {
         let mut call = Call::new(&inner.program, &inner.env, folder)
             .places(places)
             .env("GIT_DIR", self.folder.path())
-            .env("GIT_OBJECT_DIRECTORY", inner.common.join("objects"))
+            .env("GIT_OBJECT_DIRECTORY", &self.objects)
             .env("GIT_INDEX_FILE", &self.index);
         if let Some(files) = self.files() {
             call = call.env("GIT_WORK_TREE", files);
@@ -163,16 +204,12 @@ impl<'a> Shadow<'a> {
         if self.index.starts_with(self.folder.path()) {
             call = call.unsynced_index();
         }
-        if let Some(input) = self.hold.and_then(|hold| hold.input().ok()) {
-            call = call.hold(input);
+        if self.objects.starts_with(self.folder.path()) {
+            call = call.setting("core.fsync=none");
         }
-        match self.trust {
-            SettingsTrust::User => call.env("GIT_ALLOW_PROTOCOL", PROTOCOLS),
-            SettingsTrust::Hardened => OFFLINE
-                .iter()
-                .fold(call, |call, setting| call.setting(setting))
-                .env("GIT_ALLOW_PROTOCOL", "none")
-                .env("GIT_NO_LAZY_FETCH", "1"),
+        match self.hold.and_then(|hold| hold.input().ok()) {
+            Some(input) => call.hold(input),
+            None => call,
         }
     }
 
@@ -213,7 +250,7 @@ impl<'a> Shadow<'a> {
         self.folder.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &[u8]) -> Result<(), GitError> {
+    pub(super) fn write(&self, name: &str, text: &[u8]) -> Result<(), GitError> {
         let path = self.path(name);
         fs::write(&path, text).map_err(GitError::io(path))
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use musher_os::untrusted::{self, Unfit};
 
-use super::call::WRITE_CALL_TIMEOUT;
+use super::call::{Call, WRITE_CALL_TIMEOUT};
 use super::config::SettingsTrust;
 use super::error::GitError;
 use super::head::CheckoutHead;
@@ -260,16 +260,17 @@ fn identity(checkout: &Checkout) -> Result<(u64, u64), GitError> {
 }
 
 /// What a look at the files has shown.
-struct Look {
+pub(super) struct Look {
     /// What differs from HEAD, hidden changes included.
-    status: Status,
+    pub(super) status: Status,
     /// Something was hidden.
     hidden: bool,
     /// Files are left out of the folder, and are not taken for deleted.
     sparse: bool,
 }
 
-async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Look, GitError> {
+/// Looks at the files of a stand-in, hidden changes included; marks that hide are gone from its index then.
+pub(super) async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Look, GitError> {
     if let Some(head) = head.filter(|_| !shadow.index().exists()) {
         shadow.call().args(["read-tree", head.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
     }
@@ -436,7 +437,18 @@ pub(super) async fn commit_tree(
     message: &str,
     author: &Author,
 ) -> Result<Commit, GitError> {
-    let call = shadow.call().args(["commit-tree", "--no-gpg-sign", tree.as_str()]);
+    commit_tree_by(shadow.call(), tree, parents, message, author).await
+}
+
+/// The same with a call that says more, such as a date.
+pub(super) async fn commit_tree_by(
+    call: Call,
+    tree: &TreeId,
+    parents: &[&Commit],
+    message: &str,
+    author: &Author,
+) -> Result<Commit, GitError> {
+    let call = call.args(["commit-tree", "--no-gpg-sign", tree.as_str()]);
     let call = parents.iter().fold(call, |call, parent| call.args(["-p", parent.as_str()]));
     let call = call
         .args(["-F", "-"])

@@ -29,6 +29,19 @@ impl Git {
             Err(GitError::Dirty { .. }) if self.is_at(checkout, base, tree).await? => return Ok(()),
             checked => checked?,
         };
+        self.carry_files(checkout, hold, branch, base, to).await
+    }
+
+    /// The same for a checkout in which other files may be changed. A file in the way is refused before anything is
+    /// written, and so is a changed file that the new commit changes too.
+    pub(crate) async fn carry_files(
+        &self,
+        checkout: &Checkout,
+        hold: &Hold,
+        branch: &Branch,
+        base: &Commit,
+        to: &Commit,
+    ) -> Result<(), GitError> {
         let shadow = self.around(checkout, base).await?.held(hold);
         let in_the_way = in_the_way(&shadow, &checkout.root, base, to).await?;
         if !in_the_way.named.is_empty() {
@@ -44,7 +57,7 @@ impl Git {
     }
 
     /// Undoes [`Self::bring_files`], because the branch did not move.
-    pub(super) async fn take_files_back(
+    pub(crate) async fn take_files_back(
         &self,
         checkout: &Checkout,
         hold: &Hold,
@@ -55,7 +68,12 @@ impl Git {
         self.turn(checkout, &shadow, from, base).await
     }
 
-    async fn around(&self, checkout: &Checkout, head: &Commit) -> Result<Shadow<'_>, GitError> {
+    /// A stand-in around a checkout with a copy of its index, in which the person's own filters work.
+    pub(crate) async fn around(
+        &self,
+        checkout: &Checkout,
+        head: &Commit,
+    ) -> Result<Shadow<'_>, GitError> {
         let trust = match *checkout == self.main() {
             true => SettingsTrust::User,
             false => SettingsTrust::Hardened,

@@ -56,7 +56,7 @@ impl Git {
     }
 
     /// Takes the note away, because nothing is left to be undone.
-    pub(super) fn forget_merge(&self) -> Result<(), GitError> {
+    pub(crate) fn forget_merge(&self) -> Result<(), GitError> {
         let path = self.inner.scratch.join(NOTE);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -74,7 +74,7 @@ impl Git {
     }
 
     /// The same for whoever has the hold, which no git of the dead merge has then.
-    pub(super) async fn undo_held(&self, hold: &Hold) -> Result<(), GitError> {
+    pub(crate) async fn undo_held(&self, hold: &Hold) -> Result<(), GitError> {
         let Some(text) =
             untrusted::read_if_there(&self.inner.scratch.join(NOTE), MAX_MERGE_NOTE_BYTES)?
         else {
@@ -122,7 +122,7 @@ impl Git {
         let own = Index::Empty;
         let new =
             Shadow::of_files(self, SettingsTrust::Hardened, checkout, own, Some(commit)).await?;
-        let changes = Changes::of(&new, base, commit).await?;
+        let changes = TreeChanges::of(&new, base.as_str(), commit.as_str()).await?;
         let as_new = unchanged(&new, commit, &changes).await?;
         let old =
             Shadow::of_files(self, SettingsTrust::Hardened, checkout, own, Some(base)).await?;
@@ -159,7 +159,7 @@ impl Git {
         &self,
         checkout: &Checkout,
         hold: &Hold,
-        changes: &Changes,
+        changes: &TreeChanges,
     ) -> Result<(), GitError> {
         // A lock that the dead merge left keeps the person's own git from working.
         let lock = self.lock_index(checkout)?;
@@ -177,7 +177,7 @@ impl Git {
         let mut lines = Vec::new();
         for (path, change) in &changes.by_path {
             let now = there.get(path);
-            let is = |entry: &Option<Entry>| match (entry, now) {
+            let is = |entry: &Option<TreeEntry>| match (entry, now) {
                 (Some(entry), Some(now)) => *now == entry.staged(),
                 (None, None) => true,
                 _ => false,
@@ -200,38 +200,39 @@ impl Git {
 }
 
 /// One side of a changed path.
-#[derive(Debug)]
-struct Entry {
-    mode: Vec<u8>,
-    object: Vec<u8>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TreeEntry {
+    pub(crate) mode: Vec<u8>,
+    pub(crate) object: Vec<u8>,
 }
 
-impl Entry {
+impl TreeEntry {
     /// As an index tells it.
     fn staged(&self) -> Vec<u8> {
         [&self.mode[..], b" ", &self.object, b" 0"].concat()
     }
 }
 
+/// What became of a path.
 #[derive(Debug)]
-struct Change {
-    old: Option<Entry>,
-    new: Option<Entry>,
+pub(crate) struct TreeChange {
+    pub(crate) old: Option<TreeEntry>,
+    pub(crate) new: Option<TreeEntry>,
 }
 
-/// What a merge changes.
+/// How two trees differ. Renames are two changes.
 #[derive(Debug)]
-struct Changes {
-    by_path: BTreeMap<Vec<u8>, Change>,
+pub(crate) struct TreeChanges {
+    pub(crate) by_path: BTreeMap<Vec<u8>, TreeChange>,
     /// How long the name of an object is.
     name: usize,
 }
 
-impl Changes {
-    async fn of(shadow: &Shadow<'_>, base: &Commit, commit: &Commit) -> Result<Self, GitError> {
+impl TreeChanges {
+    /// Compares two trees, or those of two commits.
+    pub(crate) async fn of(shadow: &Shadow<'_>, old: &str, new: &str) -> Result<Self, GitError> {
         let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--raw"]);
-        let call =
-            call.args(["--full-index", base.as_str(), commit.as_str()]).limit(WRITE_CALL_TIMEOUT);
+        let call = call.args(["--full-index", old, new]).limit(WRITE_CALL_TIMEOUT);
         let list = call.run().await?.stdout;
         let mut by_path = BTreeMap::new();
         let mut fields = list.split(|b| *b == 0);
@@ -239,17 +240,17 @@ impl Changes {
             let wrong = || GitError::unexpected("diff-tree", about);
             let about = about.strip_prefix(b":").ok_or_else(wrong)?;
             let words: Vec<&[u8]> = about.split(|b| *b == b' ').collect();
-            let [old_mode, new_mode, old, new, _letter] = words.as_slice() else {
+            let [old_mode, new_mode, from, to, _letter] = words.as_slice() else {
                 return Err(wrong());
             };
             let entry = |mode: &[u8], object: &[u8]| {
                 let there = mode != b"000000";
-                there.then(|| Entry { mode: mode.to_vec(), object: object.to_vec() })
+                there.then(|| TreeEntry { mode: mode.to_vec(), object: object.to_vec() })
             };
-            let change = Change { old: entry(old_mode, old), new: entry(new_mode, new) };
+            let change = TreeChange { old: entry(old_mode, from), new: entry(new_mode, to) };
             by_path.insert(path.to_vec(), change);
         }
-        Ok(Self { by_path, name: base.as_str().len() })
+        Ok(Self { by_path, name: old.len() })
     }
 }
 
@@ -257,7 +258,7 @@ impl Changes {
 async fn unchanged(
     shadow: &Shadow<'_>,
     commit: &Commit,
-    changes: &Changes,
+    changes: &TreeChanges,
 ) -> Result<BTreeSet<Vec<u8>>, GitError> {
     shadow.call().args(["read-tree", commit.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
     let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
@@ -282,7 +283,7 @@ async fn is_torn(
     shadow: &Shadow<'_>,
     checkout: &Checkout,
     path: &[u8],
-    change: &Change,
+    change: &TreeChange,
 ) -> Result<bool, GitError> {
     let file = checkout.root.join(OsStr::from_bytes(path));
     let found = match untrusted::read(&file, MAX_COMPARED_FILE_BYTES) {

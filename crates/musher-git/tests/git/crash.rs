@@ -29,7 +29,7 @@ impl<F: Future + Unpin> Future for Cut<F> {
     }
 }
 
-async fn cut<F: Future>(polls: u32, future: F) -> Option<F::Output> {
+pub(crate) async fn cut<F: Future>(polls: u32, future: F) -> Option<F::Output> {
     Cut { future: pin!(future), polls }.await
 }
 

@@ -10,6 +10,7 @@ mod lab;
 mod merge;
 mod names;
 mod open;
+mod queue;
 mod recycle;
 mod slots;
 mod snapshot;
