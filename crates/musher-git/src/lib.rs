@@ -5,6 +5,7 @@
 //! with an index and a HEAD of its own. A file that would hold up git is found and named (`odd`).
 
 mod call;
+mod checked;
 mod config;
 mod contents;
 mod diff;

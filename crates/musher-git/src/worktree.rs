@@ -4,6 +4,7 @@
 //! differ. Before anything in a slot is reset or removed, work that is on no branch is put on a recovery ref.
 
 mod apart;
+mod check;
 mod copy;
 mod error;
 mod prepare;
@@ -24,6 +25,7 @@ use crate::{
 };
 
 pub use self::apart::Lane;
+pub use self::check::CheckWorktreeState;
 pub use self::error::WorktreeError;
 pub use self::reconcile::Reconciled;
 pub(crate) use self::remove::remove_tree;

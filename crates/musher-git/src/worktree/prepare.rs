@@ -60,7 +60,11 @@ impl WorktreeSlots {
     }
 
     /// Takes away what would hold up git in a slot that is about to be cleared.
-    async fn clear(&self, checkout: &Checkout, start: &SlotStart) -> Result<(), WorktreeError> {
+    pub(super) async fn clear(
+        &self,
+        checkout: &Checkout,
+        start: &SlotStart,
+    ) -> Result<(), WorktreeError> {
         self.git.clear_odd_own(checkout)?;
         if untrusted::kind(&checkout.git_dir().join("HEAD")).is_ok_and(|kind| kind.is_none()) {
             let base = match start {

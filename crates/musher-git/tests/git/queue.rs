@@ -2,6 +2,7 @@
 
 mod batch;
 mod blame;
+mod check;
 mod conflict;
 mod crash;
 mod forecast;
