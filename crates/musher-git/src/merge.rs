@@ -1,6 +1,6 @@
 //! Merges a commit into a branch without conflicts, whole or not at all.
 
-mod files;
+pub(super) mod files;
 pub(super) mod pending;
 
 use serde::Serialize;

@@ -260,17 +260,16 @@ fn identity(checkout: &Checkout) -> Result<(u64, u64), GitError> {
 }
 
 /// What a look at the files has shown.
-pub(super) struct Look {
+struct Look {
     /// What differs from HEAD, hidden changes included.
-    pub(super) status: Status,
+    status: Status,
     /// Something was hidden.
     hidden: bool,
     /// Files are left out of the folder, and are not taken for deleted.
     sparse: bool,
 }
 
-/// Looks at the files of a stand-in, hidden changes included; marks that hide are gone from its index then.
-pub(super) async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Look, GitError> {
+async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<Look, GitError> {
     if let Some(head) = head.filter(|_| !shadow.index().exists()) {
         shadow.call().args(["read-tree", head.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
     }
@@ -282,6 +281,15 @@ pub(super) async fn look(shadow: &Shadow<'_>, head: Option<&Commit>) -> Result<L
     }
     hidden.show(shadow).await?;
     Ok(Look { status: status::of_shadow(shadow).await?, hidden: true, sparse })
+}
+
+/// What is changed in the known files of a stand-in, hidden changes included; marks that hide are gone from its index then.
+pub(super) async fn known_changes(shadow: &Shadow<'_>) -> Result<Status, GitError> {
+    let hidden = Hidden::of(shadow).await?;
+    if !hidden.is_empty() {
+        hidden.show(shadow).await?;
+    }
+    status::known_of_shadow(shadow).await
 }
 
 /// The paths at which an index is behind its folder.

@@ -60,7 +60,16 @@ impl Git {
 
 /// What is changed in a stand-in's files against its HEAD.
 pub(super) async fn of_shadow(shadow: &Shadow<'_>) -> Result<Status, GitError> {
-    let call = shadow.call().args(["status", "--porcelain=v2", "-z", "--untracked-files=all"]);
+    status(shadow, "--untracked-files=all").await
+}
+
+/// The same of known files alone, which spares a look for all others.
+pub(super) async fn known_of_shadow(shadow: &Shadow<'_>) -> Result<Status, GitError> {
+    status(shadow, "--untracked-files=no").await
+}
+
+async fn status(shadow: &Shadow<'_>, untracked: &str) -> Result<Status, GitError> {
+    let call = shadow.call().args(["status", "--porcelain=v2", "-z", untracked]);
     // To look at the files of a submodule, git would start another git there, with settings that are not ours.
     let call = call.args(["--ignore-submodules=dirty", "--no-renames", "--no-ahead-behind"]);
     parse(&call.limit(WRITE_CALL_TIMEOUT).run().await?.stdout)

@@ -29,7 +29,9 @@ impl Git {
             Err(GitError::Dirty { .. }) if self.is_at(checkout, base, tree).await? => return Ok(()),
             checked => checked?,
         };
-        self.carry_files(checkout, hold, branch, base, to).await
+        let shadow = Shadow::of_objects(self).await?;
+        let changes = NameChanges::of(&shadow, base, to).await?;
+        self.carry_files(checkout, hold, branch, (base, to), &changes).await
     }
 
     /// The same for a checkout in which other files may be changed. A file in the way is refused before anything is
@@ -39,11 +41,11 @@ impl Git {
         checkout: &Checkout,
         hold: &Hold,
         branch: &Branch,
-        base: &Commit,
-        to: &Commit,
+        (base, to): (&Commit, &Commit),
+        changes: &NameChanges,
     ) -> Result<(), GitError> {
         let shadow = self.around(checkout, base).await?.held(hold);
-        let in_the_way = in_the_way(&shadow, &checkout.root, base, to).await?;
+        let in_the_way = in_the_way(&checkout.root, changes);
         if !in_the_way.named.is_empty() {
             return Err(GitError::InTheWay { path: checkout.root.clone(), files: in_the_way });
         }
@@ -91,10 +93,20 @@ impl Git {
         to: &Commit,
     ) -> Result<(), GitError> {
         let lock = self.lock_index(checkout)?;
-        let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
-        refresh.fine(&[0, 1]).limit(WRITE_CALL_TIMEOUT).run().await?;
-        let call = shadow.call().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
-        match call.limit(WRITE_CALL_TIMEOUT).run().await {
+        let read = || {
+            let call = shadow.call().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]);
+            call.limit(WRITE_CALL_TIMEOUT).run()
+        };
+        let done = match read().await {
+            // It may only have another date than the index knows, which a look at all files tells.
+            Err(GitError::Failed { said, .. }) if said.contains("not uptodate") => {
+                let refresh = shadow.call().args(["update-index", "-q", "--refresh"]);
+                refresh.fine(&[0, 1]).limit(WRITE_CALL_TIMEOUT).run().await?;
+                read().await
+            }
+            done => done,
+        };
+        match done {
             Err(GitError::Failed { said, .. }) if said.contains("not uptodate") => {
                 Err(GitError::Dirty { path: checkout.root.clone(), files: quoted(&said) })
             }
@@ -129,20 +141,39 @@ fn quoted(said: &str) -> FirstFiles {
     said.lines().filter_map(name).collect()
 }
 
+/// The paths at which two commits differ, each with git's letter for how. Renames are two changes.
+#[derive(Debug)]
+pub(crate) struct NameChanges {
+    /// Letter and path in turn, each with a zero byte behind it.
+    listed: Vec<u8>,
+}
+
+impl NameChanges {
+    pub(crate) async fn of(
+        shadow: &Shadow<'_>,
+        from: &Commit,
+        to: &Commit,
+    ) -> Result<Self, GitError> {
+        let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
+        let call = call.args([from.as_str(), to.as_str()]).limit(WRITE_CALL_TIMEOUT);
+        Ok(Self { listed: call.run().await?.stdout })
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut fields = self.listed.split(|byte| *byte == 0);
+        std::iter::from_fn(move || Some((fields.next()?, fields.next()?)))
+    }
+
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &[u8]> {
+        self.all().map(|(_, path)| path)
+    }
+}
+
 /// The files of a checkout, ignored ones included, that stand where the merge brings something and that git does not
 /// know. Git itself would spare only those that are not ignored.
-async fn in_the_way(
-    shadow: &Shadow<'_>,
-    root: &Path,
-    from: &Commit,
-    to: &Commit,
-) -> Result<FirstFiles, GitError> {
-    let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--name-status"]);
-    let list =
-        call.args([from.as_str(), to.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?.stdout;
-    let mut fields = list.split(|b| *b == 0);
+fn in_the_way(root: &Path, changes: &NameChanges) -> FirstFiles {
     let (mut comes, mut goes) = (Vec::new(), BTreeSet::new());
-    while let (Some(letter), Some(path)) = (fields.next(), fields.next()) {
+    for (letter, path) in changes.all() {
         match letter {
             b"A" => comes.push(path),
             b"D" => {
@@ -167,7 +198,7 @@ async fn in_the_way(
         }
         unknown(root, path, &goes, &mut found);
     }
-    Ok(found.into_iter().map(GitPath::new).collect())
+    found.into_iter().map(GitPath::new).collect()
 }
 
 /// Finds what stands at a path, or beneath it, and is not about to go.

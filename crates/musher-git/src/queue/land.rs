@@ -15,10 +15,11 @@ use crate::call::WRITE_CALL_TIMEOUT;
 use crate::error::FirstFiles;
 use crate::head::Operation;
 use crate::hold::Hold;
+use crate::merge::files::NameChanges;
 use crate::name::{Branch, Commit, TreeId};
 use crate::refs::Expected;
 use crate::shadow::Shadow;
-use crate::snapshot::{Look, look, tree_of};
+use crate::snapshot::known_changes;
 use crate::status::StatusEntry;
 use crate::{Checkout, Git, GitError};
 
@@ -76,7 +77,6 @@ impl Git {
         let _turn = self.inner.merging.acquire().await;
         let hold = self.hold("merge").await?;
         self.undo_held(&hold).await?;
-        self.check_commit(&landing.commit).await?;
         let mut attempt = 1;
         loop {
             match self.try_land(&hold, landing).await {
@@ -112,12 +112,15 @@ impl Git {
 
     async fn try_land(&self, hold: &Hold, landing: &Landing) -> Result<LandOutcome, GitError> {
         let Landing { branch, base, commit, .. } = landing;
-        let tip = self.resolve(branch).await?;
-        if self.contains(&tip, commit).await? {
-            return Ok(LandOutcome::AlreadyLanded { tip });
-        }
-        if tip != *base {
-            return Ok(LandOutcome::BaseMoved { tip });
+        let tip = match self.check_commit_with(commit, branch).await? {
+            Some(tip) => tip,
+            None => self.resolve(branch).await?,
+        };
+        if tip != *base || tip == *commit {
+            return Ok(match self.contains(&tip, commit).await? {
+                true => LandOutcome::AlreadyLanded { tip },
+                false => LandOutcome::BaseMoved { tip },
+            });
         }
         match self.unfit_to_land(landing).await? {
             Some(refusal) => Ok(LandOutcome::Refused(refusal)),
@@ -132,16 +135,19 @@ impl Git {
     ) -> Result<Option<LandRefusal>, GitError> {
         let Landing { base, commit, tree, .. } = landing;
         let shadow = Shadow::of_objects(self).await?;
-        let found = tree_of(&shadow, commit).await?;
-        if found != *tree {
-            return Ok(Some(LandRefusal::WrongTree { found }));
+        let call = shadow.call().args(["rev-list", "--first-parent", "--no-commit-header"]);
+        let call = call.args(["--format=%T %P", &format!("^{base}"), commit.as_str()]);
+        let lines = self.commit_lines(call.limit(WRITE_CALL_TIMEOUT)).await?;
+        // The first line is the commit. The last is the first on its line that the base does not have, and it must stand
+        // on the base itself; there is none if the base has them all.
+        let word = |line: Option<&String>, at: usize| {
+            line.and_then(|line| line.split(' ').nth(at)).map(str::to_owned)
+        };
+        if word(lines.last(), 1).as_deref() != Some(base.as_str()) {
+            return Ok(Some(LandRefusal::NotOnBase));
         }
-        // The last line is the first commit on the line that the base does not have; it must stand on the base itself.
-        let call = shadow.call().args(["rev-list", "--first-parent", "--parents"]);
-        let call = call.args([format!("^{base}"), commit.to_string()]).limit(WRITE_CALL_TIMEOUT);
-        let lines = self.commit_lines(call).await?;
-        let parent = lines.last().and_then(|line| line.split(' ').nth(1));
-        Ok((parent != Some(base.as_str())).then_some(LandRefusal::NotOnBase))
+        let found = TreeId::new(word(lines.first(), 0).unwrap_or_default())?;
+        Ok((found != *tree).then_some(LandRefusal::WrongTree { found }))
     }
 
     /// Brings along the files of the checkout on a branch, and moves the branch.
@@ -197,11 +203,12 @@ impl Git {
             return Ok(Some(LandRefusal::Busy { path, operation }));
         }
         let shadow = self.around(checkout, from).await?;
-        let Look { status, .. } = look(&shadow, Some(from)).await?;
-        let changes = changed(&shadow, from, to).await?;
+        let status = known_changes(&shadow).await?;
+        let changes = NameChanges::of(&shadow, from, to).await?;
+        let paths: BTreeSet<&[u8]> = changes.paths().collect();
         let overlapping = |entry: &&StatusEntry| match entry {
             StatusEntry::Unmerged { .. } => true,
-            StatusEntry::Changed { path, .. } => overlaps(path.as_bytes(), &changes),
+            StatusEntry::Changed { path, .. } => overlaps(path.as_bytes(), &paths),
             StatusEntry::Untracked { .. } => false,
         };
         let files: FirstFiles =
@@ -209,7 +216,7 @@ impl Git {
         if !files.named.is_empty() {
             return Ok(Some(LandRefusal::Overlap { path, files }));
         }
-        match self.carry_files(checkout, hold, branch, from, to).await {
+        match self.carry_files(checkout, hold, branch, (from, to), &changes).await {
             Ok(()) => Ok(None),
             // Somebody saved a file since the look at it.
             Err(GitError::Dirty { path, files }) => Ok(Some(LandRefusal::Overlap { path, files })),
@@ -221,23 +228,11 @@ impl Git {
     }
 }
 
-/// The paths at which two commits differ.
-async fn changed(
-    shadow: &Shadow<'_>,
-    from: &Commit,
-    to: &Commit,
-) -> Result<BTreeSet<Vec<u8>>, GitError> {
-    let call = shadow.call().args(["diff-tree", "-r", "-z", "--no-renames", "--name-only"]);
-    let list = call.args([from.as_str(), to.as_str()]).limit(WRITE_CALL_TIMEOUT).run().await?;
-    let paths = list.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(<[u8]>::to_vec).collect())
-}
-
 /// Whether a path is among others, lies beneath one of them, or has one of them beneath it.
-fn overlaps(path: &[u8], changes: &BTreeSet<Vec<u8>>) -> bool {
+fn overlaps(path: &[u8], changes: &BTreeSet<&[u8]>) -> bool {
     let above = (0..path.len()).filter(|at| path[*at] == b'/').map(|at| &path[..at]);
     let beneath = [path, b"/"].concat();
-    let next = changes.range(beneath.clone()..).next();
+    let next = changes.range(&beneath[..]..).next();
     changes.contains(path)
         || above.into_iter().any(|above| changes.contains(above))
         || next.is_some_and(|next| next.starts_with(&beneath))
@@ -249,8 +244,7 @@ mod tests {
 
     #[test]
     fn a_path_overlaps_itself_and_what_is_above_and_beneath_it() {
-        let changes: BTreeSet<Vec<u8>> =
-            ["a/b", "a/bc", "d"].iter().map(|path| path.as_bytes().to_vec()).collect();
+        let changes: BTreeSet<&[u8]> = ["a/b", "a/bc", "d"].map(str::as_bytes).into();
         for path in ["a/b", "a", "d/e", "d"] {
             assert!(overlaps(path.as_bytes(), &changes), "{path}");
         }
