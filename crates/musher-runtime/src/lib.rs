@@ -20,7 +20,7 @@ pub mod acp;
 #[cfg(feature = "anthropic")]
 pub mod anthropic;
 #[cfg_attr(
-    not(all(feature = "claude-code", feature = "openai")),
+    not(feature = "openai"),
     expect(dead_code, reason = "each runtime uses a part of what they share")
 )]
 mod attachments;

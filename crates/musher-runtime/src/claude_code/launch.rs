@@ -151,7 +151,7 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
     .map(OsString::from)
     .to_vec();
     // What it repeats is in the copy of its output, where no image belongs.
-    if !attempt.attachments.has_images() {
+    if !attempt.has_images() {
         args.push("--replay-user-messages".into());
     }
     let mut option = |name: &str, value: &str| args.push(format!("--{name}={value}").into());

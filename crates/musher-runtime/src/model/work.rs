@@ -27,7 +27,7 @@ const MAX_RESULT_BYTES: usize = 512 * 1024;
 pub(super) fn tools(attempt: &Attempt) -> Result<Vec<Arc<dyn ToolHost>>, ErrorInfo> {
     let refuse = |error: ToolsError| ErrorInfo::new(ErrorClass::Config, error.to_string());
     let spec = &attempt.spec;
-    let files = FileTools::also_reading(&spec.cwd, spec.rules.clone(), attempt.attachments.paths())
+    let files = FileTools::also_reading(&spec.cwd, spec.rules.clone(), attempt.attached_files())
         .map_err(refuse)?;
     // The key is for us; no command gets to see it.
     let key = match &spec.model_options.key {

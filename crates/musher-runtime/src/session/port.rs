@@ -31,11 +31,7 @@ pub struct Attempt {
     pub(crate) weights: Weights,
     pub(crate) tap: Option<Tap>,
     /// The files that a person gave along.
-    #[cfg_attr(
-        not(any(feature = "claude-code", feature = "model")),
-        expect(dead_code, reason = "other runtimes are given them with their prompts alone")
-    )]
-    pub(crate) attachments: Arc<CheckedAttachments>,
+    pub(super) attachments: Arc<CheckedAttachments>,
     /// The session to go on with; `fork` means in a copy of it.
     pub resume: Option<SessionId>,
     pub fork: bool,
@@ -44,6 +40,16 @@ pub struct Attempt {
 }
 
 impl Attempt {
+    /// The attached files, which the agent may read though they are outside of its folder.
+    pub fn attached_files(&self) -> Vec<PathBuf> {
+        self.attachments.paths()
+    }
+
+    /// Whether the agent is given any of them as an image.
+    pub fn has_images(&self) -> bool {
+        self.attachments.has_images()
+    }
+
     /// Starts a program as the agent: in the session's folder, with its variables and no others, marked, contained, and
     /// with a copy of its output for a host that keeps one.
     pub async fn start_program(

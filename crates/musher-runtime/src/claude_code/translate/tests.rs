@@ -4,6 +4,7 @@
 mod calls;
 mod frames;
 mod long;
+mod odd_frames;
 mod reasons;
 mod recordings;
 
