@@ -138,11 +138,11 @@ test("a card is the same one as long as nothing on it is new", () => {
 
 test("filters narrow each other down", () => {
   const cards = [
-    cardOf(story("s1", { title: "Red apple" })),
+    cardOf(story("s1", { title: "Red apple", labels: ["fruit", "api"] })),
     cardOf(story("s2", { title: "Red pear", ...ended("completed") })),
     cardOf(story("s3", { title: "Green pear", ...ended("failed") })),
   ];
-  const none = { text: "", agents: [], states: [], mine: false };
+  const none = { text: "", agents: [], labels: [], states: [], mine: false };
   const ids = (filters: object) => filtered(cards, { ...none, ...filters }).map((card) => card.id);
   assert.deepEqual(ids({}), ["s1", "s2", "s3"]);
   assert.deepEqual(ids({ text: "RED" }), ["s1", "s2"]);
@@ -151,4 +151,36 @@ test("filters narrow each other down", () => {
   assert.deepEqual(ids({ mine: true, states: ["needs"] }), ["s3"]);
   assert.deepEqual(ids({ agents: ["ada"] }), ["s2", "s3"]);
   assert.deepEqual(ids({ agents: ["bob"] }), []);
+  assert.deepEqual(ids({ labels: ["api", "web"] }), ["s1"]);
+  assert.deepEqual(ids({ labels: ["api"], agents: ["ada"] }), []);
+  assert.deepEqual(ids({ text: "fruit" }), ["s1"]);
+});
+
+function cardsOf(...stories: Story[]): { cards: Cards; world: ReturnType<typeof emptyWorld> } {
+  const world = emptyWorld();
+  for (const one of stories) apply(world, { event: "headline", data: { story: one } }, null);
+  return { cards: new Cards(), world };
+}
+
+test("the most urgent story stands first, then the newest; of what is done, what was done last", () => {
+  const { cards, world } = cardsOf(
+    story("s1", { n: 1, priority: 4, state: "done", updated_at: 10 }),
+    story("s2", { n: 2, priority: 2 }),
+    story("s3", { n: 3, priority: 0 }),
+    story("s4", { n: 4, priority: 2 }),
+    story("s5", { n: 5, priority: 0, state: "done", updated_at: 20 }),
+    story("s6", { n: 6, priority: 4 }),
+  );
+  const ids = cards.of(world).map((card) => card.id);
+  assert.deepEqual(ids, ["s6", "s4", "s2", "s3", "s5", "s1"]);
+});
+
+test("a card names the open stories that come first, and is new when one of them is done", () => {
+  const { cards, world } = cardsOf(story("s1"), story("s2"), story("s3", { after: ["s1", "s2", "gone"] }));
+  const card = () => cards.of(world).find(({ id }) => id === "s3");
+  const before = card();
+  assert.deepEqual(before?.after, ["s1", "s2"]);
+  assert.equal(card(), before);
+  apply(world, { event: "headline", data: { story: story("s1", { state: "done" }) } }, null);
+  assert.deepEqual(card()?.after, ["s2"]);
 });

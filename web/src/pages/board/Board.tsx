@@ -8,6 +8,7 @@ import { Button } from "../../ui/Button";
 import { useNarrow } from "../../ui/narrow";
 import { Empty, Loading } from "../../ui/states";
 import { useStoryDialog } from "../../ui/story/dialogs";
+import { labelsOf } from "../../ui/story/spec";
 import type { CardEvents } from "./CardView";
 import { ColumnView } from "./ColumnView";
 import { type Card, useCards } from "./cards";
@@ -154,6 +155,7 @@ export default function Board() {
     },
   ]);
   const agents = useMemo(() => [...new Set(cards.flatMap((each) => each.agents))].sort(), [cards]);
+  const labels = useMemo(() => labelsOf(cards.map(({ story }) => story)), [cards]);
   if (!ready) return <Loading what="the board" />;
   const byId = (id: string | null) => cards.find((each) => each.id === id) ?? null;
   const chosen = card?.id ?? null;
@@ -162,6 +164,7 @@ export default function Board() {
       <Toolbar
         look={look}
         agents={agents}
+        labels={labels}
         shown={shown.length}
         all={cards.length}
         search={search}

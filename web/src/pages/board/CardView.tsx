@@ -3,8 +3,10 @@ import { type DragEvent, type KeyboardEvent, memo } from "react";
 import { Link } from "wouter";
 import { AnswerLink } from "../../ui/AnswerLink";
 import { Button } from "../../ui/Button";
-import { Age, Elapsed, Money, PlusMinus, Quiet } from "../../ui/Numbers";
+import { Age, Elapsed, PlusMinus, Quiet } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
+import { AfterMark, LabelMarks, PriorityMark, StoryCost } from "../../ui/story/Marks";
+import { USUAL_PRIORITY } from "../../ui/story/spec";
 import { Line } from "../../ui/Text";
 import type { Card } from "./cards";
 
@@ -57,6 +59,7 @@ export const CardView = memo(function CardView({ card, chosen, events }: Props) 
             </p>
           </div>
         )}
+        <CardMarks card={card} chosen={chosen} />
         <CardFacts card={card} />
       </article>
     </div>
@@ -97,17 +100,32 @@ export function CardMenu({ card, chosen, events }: Props) {
   );
 }
 
-/** While a run goes on, its cost is shown as soon as something of it is known. */
+/** How urgent it is, what it is about and what it waits for. */
+export function CardMarks({ card, chosen }: { card: Card; chosen: boolean }) {
+  const { priority, labels = [] } = card.story;
+  if (priority === USUAL_PRIORITY && labels.length === 0 && card.after.length === 0) return null;
+  return (
+    <p className="card-marks">
+      <PriorityMark priority={priority} />
+      <AfterMark after={card.after} focusable={chosen} />
+      <LabelMarks labels={labels} />
+    </p>
+  );
+}
+
+/** A budget is always shown. While a run goes on, its cost is shown as soon as something of it is known. */
 export function CardCost({ card }: { card: Card }) {
-  const { spent, runs } = card.story;
+  const { spent, runs, budget_usd } = card.story;
+  if (budget_usd != null) return <StoryCost story={card.story} />;
   const nothing = spent.known_cost_usd === 0 && spent.cost_usd != null;
   if (runs.all === 0 || (card.since !== null && nothing)) return null;
-  return <Money spent={spent} />;
+  return <StoryCost story={card.story} />;
 }
 
 export function CardFacts({ card }: { card: Card }) {
   const [first, ...others] = card.agents;
-  const known = first !== undefined || card.since !== null || card.ended !== null || card.lines !== null;
+  const begun = first !== undefined || card.since !== null || card.ended !== null || card.lines !== null;
+  const known = begun || card.story.budget_usd != null;
   if (!known) return null;
   return (
     <p className="card-facts">

@@ -4,7 +4,7 @@ import { Badge, type Tone } from "../../ui/Badge";
 import { Age, Elapsed, PlusMinus } from "../../ui/Numbers";
 import { Line } from "../../ui/Text";
 import { type ListHandle, VirtualList } from "../../ui/VirtualList";
-import { CardCost, type CardEvents, CardLink, CardMenu } from "./CardView";
+import { CardCost, type CardEvents, CardLink, CardMarks, CardMenu } from "./CardView";
 import type { Card } from "./cards";
 import { type Column, columnWords } from "./columns";
 
@@ -67,7 +67,10 @@ const StoryRow = memo(function StoryRow(props: { card: Card; chosen: boolean; ev
       <span>
         <Badge tone={card.tone === "bad" ? "bad" : TONES[card.column]}>{columnWords(card.column)}</Badge>
       </span>
-      <CardLink {...props} />
+      <span className="story-named">
+        <CardLink {...props} />
+        <CardMarks card={card} chosen={chosen} />
+      </span>
       <span className="story-agent">
         <Line text={card.agents.join(", ")} longest={60} />
       </span>

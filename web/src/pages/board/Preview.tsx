@@ -7,7 +7,10 @@ import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
 import { Age, Elapsed, Money, PlusMinus } from "../../ui/Numbers";
 import { oneLine } from "../../ui/plain";
+import { metWords } from "../../ui/story/criteria";
+import { StoryCost } from "../../ui/story/Marks";
 import { Line } from "../../ui/Text";
+import { CardMarks } from "./CardView";
 import type { Card } from "./cards";
 import { columnWords } from "./columns";
 import { type Move, movesOf } from "./moves";
@@ -24,6 +27,7 @@ export function Preview({ card, pick, onClose }: Props) {
   const whole = useQuery(key, () =>
     take(api.GET("/api/v1/stories/{story}", { params: { path: { story: card.id } } })),
   );
+  const met = metWords(whole.data?.text ?? "");
   return (
     <aside className="preview" aria-labelledby="preview-title">
       <header className="preview-head">
@@ -43,7 +47,9 @@ export function Preview({ card, pick, onClose }: Props) {
           <Line text={card.now} longest={400} />
         </p>
       )}
+      <CardMarks card={card} chosen />
       <Runs card={card} />
+      {met !== null && <p className="quiet">{met} acceptance criteria met</p>}
       <div className="preview-text">
         {whole.data?.text ? (
           <Markdown text={whole.data.text} />
@@ -85,7 +91,7 @@ function Runs({ card }: { card: Card }) {
         <Phase run={latest} />
         {latest.ended_at != null && <Age at={latest.ended_at} sentence />}
         {card.lines !== null && <PlusMinus lines={card.lines} />}
-        <Money spent={card.story.spent} />
+        <StoryCost story={card.story} />
       </p>
     );
   }

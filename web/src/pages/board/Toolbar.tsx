@@ -5,6 +5,7 @@ import { Menu, type MenuAction } from "../../ui/Menu";
 import { useNarrow } from "../../ui/narrow";
 import { oneLine } from "../../ui/plain";
 import { add } from "../../ui/story/commands";
+import { DraftMarks } from "../../ui/story/DraftFields";
 import { newStory } from "../../ui/story/dialogs";
 import { draftSent, setDraft, takeLines, useDraft } from "../../ui/story/draft";
 import { added } from "../../ui/story/NewStory";
@@ -16,6 +17,7 @@ interface Props {
   look: Look;
   /** Everybody who works on a story, or did. */
   agents: readonly string[];
+  labels: readonly string[];
   shown: number;
   all: number;
   search: Ref<HTMLInputElement>;
@@ -23,14 +25,14 @@ interface Props {
   leave(): void;
 }
 
-export function Toolbar({ look, agents, shown, all, search, leave }: Props) {
+export function Toolbar({ look, agents, labels, shown, all, search, leave }: Props) {
   const { filters, view, set } = look;
   return (
     <div className="board-tools">
       <NewLine />
       <div className="board-filters" role="search" aria-label="Filter stories">
         <Search look={look} search={search} leave={leave} />
-        <Menu label="Add a filter" face="Filter" kind="normal" actions={choices(look, agents)} />
+        <Menu label="Add a filter" face="Filter" kind="normal" actions={choices(look, agents, labels)} />
         <Button aria-pressed={filters.mine} onPress={() => set({ mine: !filters.mine })} hint="w">
           Needs me
         </Button>
@@ -52,7 +54,7 @@ function NewLine() {
     setBusy(true);
     await attempt(async () => {
       const { title, text, key } = draft;
-      const story = await add(title, text, key);
+      const story = await add(title, text, key, draft);
       draftSent(draft);
       added(story, title);
     });
@@ -72,6 +74,7 @@ function NewLine() {
         onChange={(event) => setDraft({ title: event.target.value })}
         onPaste={paste}
       />
+      <DraftMarks draft={draft} />
       <Button type="submit" isDisabled={busy || draft.title.trim() === ""}>
         Add
       </Button>
@@ -115,7 +118,7 @@ function Search({ look, search, leave }: { look: Look; search: Ref<HTMLInputElem
   );
 }
 
-function choices({ filters, set }: Look, agents: readonly string[]): MenuAction[] {
+function choices({ filters, set }: Look, agents: readonly string[], labels: readonly string[]): MenuAction[] {
   const toggled = <T extends string>(list: readonly T[], one: T) =>
     list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
   return [
@@ -130,6 +133,12 @@ function choices({ filters, set }: Look, agents: readonly string[]): MenuAction[
       words: `${filters.agents.includes(agent) ? "✓ " : ""}${oneLine(agent, 40)}`,
       about: "Agent",
       run: () => set({ agents: toggled(filters.agents, agent) }),
+    })),
+    ...labels.map((label) => ({
+      id: `label ${label}`,
+      words: `${filters.labels.includes(label) ? "✓ " : ""}${oneLine(label, 40)}`,
+      about: "Label",
+      run: () => set({ labels: toggled(filters.labels, label) }),
     })),
   ];
 }
@@ -152,6 +161,13 @@ function Chips({ look, shown, all }: { look: Look; shown: number; all: number })
           key={agent}
           words={`agent: ${agent}`}
           off={() => set({ agents: filters.agents.filter((other) => other !== agent) })}
+        />
+      ))}
+      {filters.labels.map((label) => (
+        <Chip
+          key={label}
+          words={`label: ${label}`}
+          off={() => set({ labels: filters.labels.filter((other) => other !== label) })}
         />
       ))}
       <li className="quiet" role="status">

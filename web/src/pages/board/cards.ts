@@ -5,6 +5,7 @@ import type { World } from "../../live/world";
 import { waitingFor } from "../../ui/asked";
 import { heardAt } from "../../ui/Numbers";
 import { conflictWords } from "../../ui/story/conflict";
+import { openBefore } from "../../ui/story/spec";
 import { type Column, columnOf } from "./columns";
 
 export interface Card {
@@ -30,6 +31,8 @@ export interface Card {
   quiet: number | null;
   /** What its work conflicts with, before anybody merges it. */
   conflict: string | null;
+  /** The open stories that must be done before its runs begin. */
+  after: readonly string[];
 }
 
 interface Made {
@@ -70,20 +73,26 @@ export class Cards {
       const open = asks.get(story.id) ?? [];
       const activities = runs.map((run) => world.activity.get(run.id));
       const last = story.latest == null ? undefined : world.runs.get(story.latest.run);
-      const from = [story, last, ...runs, ...open, ...activities];
+      const after = openBefore(story, world.stories);
+      const from = [story, last, ...runs, ...open, ...activities, ...after];
       const before = this.made.get(story.id);
       const same = before !== undefined && equal(before.from, from);
-      made.set(story.id, same ? before : { from, card: make(story, runs, open, activities, last) });
+      made.set(story.id, same ? before : { from, card: make(story, runs, open, activities, last, after) });
     }
     this.made = made;
-    return [...made.values()].map(({ card }) => card).sort(newest);
+    return [...made.values()].map(({ card }) => card).sort(inColumn);
   }
 }
 
-/** The newest story first, which does not jump while an agent works; of what is done, what was done last. */
-function newest(a: Card, b: Card): number {
-  if (a.column === "done" && b.column === "done") return b.story.updated_at - a.story.updated_at;
-  return b.story.n - a.story.n;
+/**
+ * The most urgent story first and then the newest, which does not jump while an agent works; of what is done, what was done
+ * last, for nobody hurries with it any more.
+ */
+function inColumn(a: Card, b: Card): number {
+  const [first, second] = [a.column === "done", b.column === "done"];
+  if (first !== second) return first ? 1 : -1;
+  if (first) return b.story.updated_at - a.story.updated_at;
+  return b.story.priority - a.story.priority || b.story.n - a.story.n;
 }
 
 function grouped<T extends { story: string }>(items: readonly T[]): Map<string, T[]> {
@@ -106,6 +115,7 @@ function make(
   asks: readonly Ask[],
   activities: readonly (Activity | undefined)[],
   last: Run | undefined,
+  after: readonly string[],
 ): Card {
   const column = columnOf(story, live, asks);
   const working = live.map((run) => run.agent);
@@ -130,6 +140,7 @@ function make(
     ended: over,
     quiet: only === undefined ? null : heardAt(only, activity, asks.length > 0),
     conflict: live.length === 0 && story.merged == null ? conflictWords(story) : null,
+    after: column === "done" ? [] : after,
   };
 }
 
@@ -164,7 +175,7 @@ function happening(
 
 const cards = new Cards();
 
-/** All cards, the newest story first. */
+/** All cards, the most urgent story first and then the newest. */
 export function useCards(): Card[] {
   return useLive((world) => cards.of(world));
 }

@@ -6,6 +6,8 @@ import { COLUMNS, type Column } from "./columns";
 export interface Filters {
   text: string;
   agents: readonly string[];
+  /** A story with any of them is shown. */
+  labels: readonly string[];
   states: readonly Column[];
   /** Only what waits for the person who looks. */
   mine: boolean;
@@ -29,6 +31,7 @@ export function useLook(): Look {
   const filters: Filters = {
     text: params.get("q") ?? "",
     agents: params.getAll("agent"),
+    labels: params.getAll("label"),
     states: params.getAll("state").filter(isColumn),
     mine: params.get("mine") === "1",
   };
@@ -45,6 +48,7 @@ export function useLook(): Look {
         };
         if (change.text !== undefined) one("q", change.text);
         if (change.agents !== undefined) many("agent", change.agents);
+        if (change.labels !== undefined) many("label", change.labels);
         if (change.states !== undefined) many("state", change.states);
         if (change.mine !== undefined) one("mine", change.mine ? "1" : "");
         if (change.view !== undefined) one("view", change.view === "list" ? "list" : "");
@@ -59,12 +63,12 @@ export function useLook(): Look {
     view: params.get("view") === "list" ? "list" : "board",
     column: isColumn(column) ? column : null,
     set,
-    clear: () => set({ text: "", agents: [], states: [], mine: false }),
+    clear: () => set({ text: "", agents: [], labels: [], states: [], mine: false }),
   };
 }
 
-export function isFiltered({ text, agents, states, mine }: Filters): boolean {
-  return text !== "" || agents.length > 0 || states.length > 0 || mine;
+export function isFiltered({ text, agents, labels, states, mine }: Filters): boolean {
+  return text !== "" || agents.length > 0 || labels.length > 0 || states.length > 0 || mine;
 }
 
 /** Waits for a person: an ask, a failure, or work to look at. */
@@ -79,8 +83,10 @@ export function filtered(cards: readonly Card[], filters: Filters): Card[] {
     if (filters.states.length > 0 && !filters.states.includes(card.column)) return false;
     if (filters.agents.length > 0 && !card.agents.some((agent) => filters.agents.includes(agent)))
       return false;
+    const labels = card.story.labels ?? [];
+    if (filters.labels.length > 0 && !labels.some((label) => filters.labels.includes(label))) return false;
     if (words.length === 0) return true;
-    const text = `${card.title} ${card.id} ${card.agents.join(" ")}`.toLowerCase();
+    const text = `${card.title} ${card.id} ${card.agents.join(" ")} ${labels.join(" ")}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }

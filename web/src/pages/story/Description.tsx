@@ -5,8 +5,10 @@ import type { StoryWhole } from "../../api/words";
 import { useActions } from "../../keys/registry";
 import { Button } from "../../ui/Button";
 import { Markdown } from "../../ui/Markdown";
+import { metWords } from "../../ui/story/criteria";
 import { attempt } from "../../ui/toast";
 import { useDraft } from "../run/draft";
+import { useTicks } from "./useTicks";
 
 export function Description({ story, saved }: { story: StoryWhole; saved(): void }) {
   const text = story.text ?? "";
@@ -16,6 +18,8 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
   const [open, setOpen] = useState(draft !== "");
   const [busy, setBusy] = useState(false);
   const fixed = story.state === "archived";
+  const met = metWords(text);
+  const { tick, said } = useTicks(story.id, text, saved);
   const begin = () => {
     if (draft === "") {
       setDraft(text);
@@ -53,13 +57,24 @@ export function Description({ story, saved }: { story: StoryWhole; saved(): void
     <section className="story-text" aria-labelledby="story-text-title">
       <header>
         <h3 id="story-text-title">Description</h3>
+        {!open && met !== null && <span className="quiet">{met} acceptance criteria met</span>}
         {!open && !fixed && (
           <Button kind="quiet" hint="s e" onPress={begin}>
             {draft === "" ? "Edit" : "Continue editing"}
           </Button>
         )}
       </header>
-      {!open && (text === "" ? <p className="quiet">Nothing was written down.</p> : <Markdown text={text} />)}
+      {!open &&
+        (text === "" ? (
+          <p className="quiet">Nothing was written down.</p>
+        ) : (
+          <Markdown text={text} {...(fixed ? {} : { tick })} />
+        ))}
+      {!open && said !== null && (
+        <p className="t-bad" role="alert">
+          {said}
+        </p>
+      )}
       {open && (
         <>
           {base !== text && (

@@ -9,7 +9,10 @@ import { attempt } from "../../ui/toast";
 
 export function Start({ story }: { story: Story }) {
   const [, go] = useLocation();
-  const agents = useQuery("agents", () => take(api.GET("/api/v1/agents"))).data?.agents ?? [];
+  const team = useQuery("agents", () => take(api.GET("/api/v1/agents"))).data?.agents ?? [];
+  // The agent of the story is offered first.
+  const own = team.filter(({ name }) => name === story.agent);
+  const agents = [...own, ...team.filter(({ name }) => name !== story.agent)];
   const start = (agent: string) =>
     void attempt(async () => {
       const path = { story: story.id };

@@ -7,6 +7,7 @@ import { useLive, useStory } from "../../live/hooks";
 import { Loading, ProblemBox } from "../../ui/states";
 import { Composer } from "../run/Composer";
 import { Description } from "./Description";
+import { Details } from "./details/Details";
 import { Frame } from "./Frame";
 import { Place } from "./Place";
 import { Runs } from "./Runs";
@@ -50,6 +51,7 @@ export default function StoryPage() {
         ) : (
           <p className="quiet">Loading the description…</p>
         )}
+        <Details key={id} story={story} />
         {run !== undefined && <Place run={run} />}
         {problem !== undefined && runs.length === 0 ? (
           <ProblemBox problem={problem} retry={reload} />

@@ -6,6 +6,7 @@ import { ProblemLine } from "../ProblemLine";
 import { oneLine } from "../plain";
 import { say } from "../toast";
 import { add, archive, start } from "./commands";
+import { DraftFields } from "./DraftFields";
 import { startStory } from "./dialogs";
 import { draftSent, setDraft, takeLines, useDraft } from "./draft";
 import { remember, rememberedModel, useTeam, usual } from "./team";
@@ -23,7 +24,7 @@ export function NewStory({ onClose }: { onClose(): void }) {
     setBusy(true);
     try {
       const { title, text, key } = draft;
-      const story = await add(title, text, key);
+      const story = await add(title, text, key, draft);
       draftSent(draft);
       if (starts) await begin(story, agent, onClose);
       else {
@@ -69,6 +70,7 @@ export function NewStory({ onClose }: { onClose(): void }) {
           onKeyDown={press}
         />
       </label>
+      <DraftFields draft={draft} />
       <ProblemLine problem={problem} />
       <div className="story-buttons">
         <Button kind="primary" hint="Enter" isDisabled={empty || busy} onPress={() => void send(false)}>

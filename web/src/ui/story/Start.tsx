@@ -30,7 +30,7 @@ export function Start({ story: id, given, onClose }: Props) {
   const members = team.data ?? [];
   const off = (member: Member) => (member.runs.some((run) => run.story === id) ? "at work on this" : null);
   const free = members.filter((member) => off(member) === null);
-  const agent = picked ?? usual(free, given.agent ?? story?.latest?.agent);
+  const agent = picked ?? usual(free, given.agent ?? story?.agent ?? story?.latest?.agent);
   const member = members.find((one) => one.name === agent);
   const model = typed ?? (agent === undefined ? "" : rememberedModel(agent));
   const go = async () => {

@@ -1,8 +1,9 @@
 // What can be done with a story, as commands of the server.
 import { api, take } from "../../api/client";
 import { made, ProblemError } from "../../api/problem";
-import type { Receipt } from "../../api/words";
+import type { Receipt, StoryWhole } from "../../api/words";
 import { whenBack } from "../../live/back";
+import { type StoryChange, USUAL_PRIORITY } from "./spec";
 
 /**
  * Sends words to a run once, however long the server is away. Whether the agent has them is waited for, unless it cannot
@@ -27,12 +28,34 @@ export function prompt(
 const of = (story: string) => ({ path: { story } });
 
 /** Adds a story and gives its id. The key makes sure that it is added once, however often it is sent. */
-export async function add(title: string, text: string, key: string): Promise<string> {
-  const body = text.trim() === "" ? { title } : { title, text };
+export async function add(
+  title: string,
+  text: string,
+  key: string,
+  asks: Pick<StoryChange, "priority" | "labels" | "after"> = {},
+): Promise<string> {
+  const { priority, labels, after } = asks;
+  const body = {
+    title,
+    ...(text.trim() === "" ? {} : { text }),
+    ...(priority == null || priority === USUAL_PRIORITY ? {} : { priority }),
+    ...(labels == null || labels.length === 0 ? {} : { labels }),
+    ...(after == null || after.length === 0 ? {} : { after }),
+  };
   const headers = { "idempotency-key": key };
   const receipt = await whenBack("The story", () => take(api.POST("/api/v1/stories", { body, headers })));
   if (receipt.status === "added") return receipt.story;
   throw odd(receipt);
+}
+
+/** Changes what a story says or asks for. */
+export function change(story: string, body: StoryChange): Promise<Receipt> {
+  return take(api.PATCH("/api/v1/stories/{story}", { params: of(story), body }));
+}
+
+/** The story as the server has it now. */
+export async function readStory(story: string): Promise<StoryWhole> {
+  return (await take(api.GET("/api/v1/stories/{story}", { params: of(story) }))) as StoryWhole;
 }
 
 export interface StartWish {

@@ -1,10 +1,14 @@
 // The story that somebody is writing: one draft for the line on the board and for the dialog, kept until it is sent.
 import { useSyncExternalStore } from "react";
 import { unsent } from "../unsent";
+import { USUAL_PRIORITY } from "./spec";
 
 export interface Draft {
   title: string;
   text: string;
+  priority: number;
+  labels: string[];
+  after: string[];
   /** Sent again with the same key, it is added once. */
   key: string;
 }
@@ -17,7 +21,7 @@ const watchers = new Set<() => void>();
 let draft = read();
 
 function fresh(): Draft {
-  return { title: "", text: "", key: crypto.randomUUID() };
+  return { title: "", text: "", priority: USUAL_PRIORITY, labels: [], after: [], key: crypto.randomUUID() };
 }
 
 function read(): Draft {
@@ -32,13 +36,19 @@ function read(): Draft {
 function put(next: Draft): void {
   draft = next;
   const whole = JSON.stringify(next);
-  if (next.title === "" && next.text === "") sessionStorage.removeItem(KEY);
+  const empty = next.title === "" && next.text === "" && !asksForMore(next);
+  if (empty) sessionStorage.removeItem(KEY);
   else if (whole.length <= LONGEST) sessionStorage.setItem(KEY, whole);
   for (const watcher of watchers) watcher();
 }
 
+/** Whether it names more than words. */
+export function asksForMore({ priority, labels, after }: Draft): boolean {
+  return priority !== USUAL_PRIORITY || labels.length > 0 || after.length > 0;
+}
+
 /** Another text is another story, with a key of its own. */
-export function setDraft(change: Partial<Pick<Draft, "title" | "text">>): void {
+export function setDraft(change: Partial<Omit<Draft, "key">>): void {
   put({ ...draft, ...change, key: crypto.randomUUID() });
 }
 
