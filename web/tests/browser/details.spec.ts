@@ -33,8 +33,9 @@ test("each detail of a story is set on its page and saved at once", async ({ pag
   const box = details(page);
   await box.getByLabel("Priority").selectOption("Urgent");
   await expect.poll(async () => (await told(server, story)).priority).toBe(4);
-  await box.getByLabel("Agent").selectOption("writer");
-  await expect.poll(async () => (await told(server, story)).agent).toBe("writer");
+  await box.getByLabel("Agent").selectOption("slow");
+  await expect.poll(async () => (await told(server, story)).agent).toBe("slow");
+  await expect(page.getByRole("button", { name: "Start slow" })).toBeVisible();
   await box.getByLabel("Add label").fill("Good first");
   await page.keyboard.press("Enter");
   await expect(box.getByRole("list", { name: "Labels" })).toContainText("good-first");
@@ -59,7 +60,7 @@ test("each detail of a story is set on its page and saved at once", async ({ pag
     labels: ["api", "good-first"],
     after: [first],
     budget_usd: 4,
-    agent: "writer",
+    agent: "slow",
     base: "release",
     branch: "fix/details",
   });
@@ -98,6 +99,7 @@ test("details are taken away again, and the board forgets them", async ({ page, 
   await expect(box.getByRole("list", { name: "After" })).toHaveCount(0);
   await box.getByRole("button", { name: "Remove label api" }).click();
   await expect(box.getByRole("list", { name: "Labels" })).toHaveCount(0);
+  await expect(box.getByLabel("Add label")).toBeFocused();
   await box.getByLabel("Agent").selectOption("Chosen at start");
   await box.getByLabel("Budget in dollars").fill("");
   await page.keyboard.press("Enter");

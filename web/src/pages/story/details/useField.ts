@@ -1,5 +1,5 @@
 // One field of a story that is saved as soon as it is changed: what it shows, whether it is on its way, what was refused.
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { asProblem, type Problem } from "../../../api/problem";
 import type { StoryWhole } from "../../../api/words";
 import { change, readStory } from "../../../ui/story/commands";
@@ -25,20 +25,26 @@ export function useField<T>(story: string, live: T): Field<T> {
   // What the feed tells is newer than what was wanted here.
   // biome-ignore lint/correctness/useExhaustiveDependencies: a value that is told anew is what counts.
   useEffect(() => want(null), [told]);
-  const send = async (next: T, work: () => Promise<unknown>) => {
+  /** Changes are sent one after the other, so that the last one counts. */
+  const before = useRef<Promise<unknown>>(Promise.resolve());
+  const send = (next: T, work: () => Promise<unknown>) => {
     want({ value: next });
     setBusy(true);
     refuse(null);
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      want(null);
-      refuse(asProblem(error));
-      return false;
-    } finally {
-      setBusy(false);
-    }
+    const sent = before.current.then(async () => {
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        want(null);
+        refuse(asProblem(error));
+        return false;
+      } finally {
+        if (before.current === sent) setBusy(false);
+      }
+    });
+    before.current = sent;
+    return sent;
   };
   const save: Field<T>["save"] = (next, body) => send(next, () => change(story, body));
   const saveList: Field<T>["saveList"] = (next, body) =>
