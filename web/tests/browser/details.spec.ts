@@ -283,6 +283,11 @@ test("a new story is given a priority, labels and what it comes after", async ({
   await expect(page.locator(".new-story")).toContainText("High");
   await page.keyboard.press("c");
   await expect(dialog.getByRole("list", { name: "Labels" })).toContainText("api");
+  // A story that is not there is refused, not left out.
+  await dialog.getByLabel("Add story").fill("s99");
+  await dialog.getByRole("button", { name: "Add", exact: true }).click();
+  await expect(dialog.getByRole("alert")).toContainText("s99");
+  await dialog.getByRole("button", { name: "Remove story s99" }).click();
   await dialog.getByRole("button", { name: "Add", exact: true }).click();
   await expect(card(page, "All at once")).toContainText("High");
   const { stories } = await server.ask<{ stories: ({ title: string } & Told)[] }>("GET", "/stories");

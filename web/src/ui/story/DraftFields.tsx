@@ -45,6 +45,8 @@ export function DraftFields({ draft }: { draft: Draft }) {
           </span>
           <AfterField
             after={draft.after}
+            // What was typed here is never left out of the story without a word.
+            eager
             add={(typed) => {
               const id = storyMeant(typed, store.world.stories.values());
               setDraft({ after: including(draft.after, id) });

@@ -41,13 +41,17 @@ export function LabelField({ labels, linked = false, add, ...rest }: Props & { l
   );
 }
 
-/** The stories that must be done first, with where each stands. `own` is the story that waits. */
+/**
+ * The stories that must be done first, with where each stands. `own` is the story that waits. When somebody goes to another
+ * field, only the id of a known story is added, or with `eager` all that was typed.
+ */
 export function AfterField({
   after,
   own,
   linked = false,
+  eager = false,
   ...rest
-}: Props & { after: readonly string[]; own?: string }) {
+}: Props & { after: readonly string[]; own?: string; eager?: boolean }) {
   const known = useLive((world) =>
     [...world.stories.values()].filter(({ id, state }) => id !== own && state === "open"),
   );
@@ -59,7 +63,7 @@ export function AfterField({
       hint="Add story by id or title"
       chips={after.map((id) => ({ id, face: <StoryBefore id={id} linked={linked} /> }))}
       known={known.map(({ id, title }) => ({ value: id, about: oneLine(title ?? id, 80) })).reverse()}
-      taken={(typed) => known.some(({ id }) => id === typed.trim())}
+      taken={(typed) => eager || known.some(({ id }) => id === typed.trim())}
     />
   );
 }
