@@ -1,6 +1,6 @@
 //! Single frames: what the recordings do not hold, and what is said back.
 
-use musher_core::{Answer, Ask, ErrorClass, ItemBody, Level, QuestionReply, TurnOutcome};
+use musher_core::{Answer, Ask, ErrorClass, Level, QuestionReply, TurnOutcome};
 use serde_json::json;
 
 use super::*;
