@@ -98,6 +98,9 @@ const SET: &[(&str, &str)] = &[
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
+/// Settings for a start inside of a sandbox of ours: one of its own could not be made there, and its commands would fail.
+const OWN_SANDBOX_OFF: &str = r#"{"sandbox":{"enabled":false}}"#;
+
 /// A start that is ready to be made. The file must live as long as the process.
 pub(super) struct PreparedLaunch {
     pub(super) launch: Launch,
@@ -163,6 +166,9 @@ fn arguments(attempt: &Attempt, session: &SessionId, mcp_file: Option<&Path>) ->
                 option("session-id", session.as_str());
             }
         }
+    }
+    if spec.sandbox.as_ref().is_some_and(|sandbox| !sandbox.nested) {
+        option("settings", OWN_SANDBOX_OFF);
     }
     if let Some(model) = &spec.model {
         option("model", model);
