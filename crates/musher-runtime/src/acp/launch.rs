@@ -89,7 +89,8 @@ fn launch(
         ProjectFilesMode::Loaded => Some(&preset.trusted),
         ProjectFilesMode::LeftOut => preset.leaves_out.as_ref(),
     };
-    let confined = spec.sandbox.as_ref().map(|_| &preset.confined);
+    let around = spec.sandbox.as_ref().filter(|sandbox| !sandbox.nested);
+    let confined = around.map(|_| &preset.confined);
     let without_mode = confined.filter(|_| spec.permission_mode.is_none());
     let without_mode = without_mode.map(|_| &preset.confined_without_mode);
     for extra in by_files.into_iter().chain(confined).chain(without_mode) {
