@@ -51,7 +51,7 @@ impl StoryEditArgs {
         if body.is_empty() {
             return Err(CliError::hinted(
                 "nothing is to be changed",
-                "say what: `musher story edit --help` lists it",
+                "say what, such as `--title TITLE` or `--after STORIES`",
             ));
         }
         let path = ["stories", self.story.as_str()];
