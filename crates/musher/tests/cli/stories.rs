@@ -46,7 +46,7 @@ fn a_story_has_the_base_and_the_branch_that_it_names() {
 }
 
 #[test]
-fn a_branch_with_commits_of_somebody_else_is_neither_used_nor_deleted() {
+fn a_branch_of_somebody_else_is_neither_used_nor_moved_nor_deleted() {
     let served = Served::playing(IDLE);
     let empty =
         ["-c", "user.name=A", "-c", "user.email=a@b.c", "commit", "--allow-empty", "-qm", "own"];
@@ -60,6 +60,16 @@ fn a_branch_with_commits_of_somebody_else_is_neither_used_nor_deleted() {
     let why = served.json(&["show", "r1"])["error"].to_string();
     assert!(why.contains("there is a branch mine already"), "{why}");
     assert_eq!(served.place.git(&["rev-parse", "mine"]), tip);
+    // Nor does an agent work on the base itself, whether or not somebody has it checked out.
+    let base = served.place.git(&["branch", "--show-current"]);
+    let base = base.trim();
+    let before = served.place.git(&["rev-parse", base]);
+    served.place.git(&["switch", "-q", "mine"]);
+    served.does(&["story", "add", "Own", "--branch", base]);
+    served.does(&["start", "s2"]);
+    until("it is over", || served.json(&["show", "r2"])["phase"] == "over");
+    assert_eq!(served.json(&["show", "r2"])["outcome"], "failed");
+    assert_eq!(served.place.git(&["rev-parse", base]), before);
 }
 
 #[test]

@@ -76,23 +76,20 @@ impl Here {
         Ok(prepared.head.to_string())
     }
 
-    /// Refuses a name that a branch has already which holds commits of its own: it is somebody's. One that holds none may be of a start
-    /// that did not come to its end.
+    /// Refuses the name of a branch that is there already: it is somebody's, and would be moved. One that stands at the base is not
+    /// moved, and may be of a start that did not come to its end.
     async fn not_somebodys(&self, branch: &BranchRef, on: &Branch) -> Result<(), ErrorInfo> {
         let (base, on) = (self.ground.base_of(branch)?, on.clone());
+        let is_base = base == on || self.ground.base == on;
         let look = async move |slots: WorktreeSlots| {
-            let git = slots.git();
-            match git.resolve_with(&base, &on).await? {
-                (base, Some(tip)) => Ok::<_, WorktreeError>(git.contains(&base, &tip).await?),
-                (_, None) => Ok(true),
-            }
+            let (base, tip) = slots.git().resolve_with(&base, &on).await?;
+            Ok::<_, WorktreeError>(tip.is_none_or(|tip| tip == base))
         };
         let looked = self.ground.slots.apart(Lane::Repository, "a look at a branch", look).await;
-        match looked.map_err(|error| unmade(&error))? {
+        match looked.map_err(|error| unmade(&error))? && !is_base {
             true => Ok(()),
             false => {
-                let message =
-                    format!("there is a branch {branch} already, with commits of its own");
+                let message = format!("there is a branch {branch} already");
                 let hint = format!(
                     "rename it, or give the story another: `musher story edit {} --branch NAME`",
                     branch.story
