@@ -88,9 +88,9 @@ impl BranchRef {
 impl std::fmt::Display for BranchRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.name {
-            None => write!(f, "musher/{}/{}", self.story, self.n),
             Some(name) if self.n <= 1 => write!(f, "{name}"),
-            Some(name) => write!(f, "{name}-{}", self.n),
+            // A number behind the name could make that of somebody's branch.
+            Some(_) | None => write!(f, "musher/{}/{}", self.story, self.n),
         }
     }
 }

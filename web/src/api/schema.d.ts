@@ -1269,6 +1269,11 @@ export interface components {
              */
             reset: boolean;
         };
+        /**
+         * @description What becomes of stories that are there already and say something else.
+         * @enum {string}
+         */
+        ExistingStories: "update" | "keep" | "refuse";
         /** @description The changes of one file. */
         FileDiff: {
             /** Format: int64 */
@@ -1597,6 +1602,8 @@ export interface components {
             version: string;
         };
         PutRequest: {
+            /** @description What becomes of stories that are there already and say something else. */
+            existing?: components["schemas"]["ExistingStories"];
             stories: components["schemas"]["PutStory"][];
         };
         /** @description What became of stories that were put. */
@@ -1841,7 +1848,7 @@ export interface components {
             agent?: string | null;
             /** @description The branch that it begins at and is merged into, if not the project's own. */
             base?: string | null;
-            /** @description What its first branch is called; later ones have a number behind it. */
+            /** @description What its first branch is called. */
             branch?: string | null;
             /**
              * Format: double
@@ -1954,7 +1961,7 @@ export interface components {
             agent?: string | null;
             /** @description The branch that it begins at and is merged into, if not the project's own. */
             base?: string | null;
-            /** @description What its first branch is called; later ones have a number behind it. */
+            /** @description What its first branch is called. */
             branch?: string | null;
             /**
              * Format: double

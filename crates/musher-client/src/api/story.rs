@@ -77,7 +77,7 @@ pub struct ApiStorySpec {
     /// The branch that it begins at and is merged into, if not the project's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
-    /// What its first branch is called; later ones have a number behind it.
+    /// What its first branch is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
 }

@@ -325,7 +325,16 @@ impl State {
                 && *busy == Some(run)
             {
                 match condition {
-                    SlotCondition::New => *slot = Slot::Leaving { branch: branch.clone() },
+                    SlotCondition::New => {
+                        // A name that was not used can be used again, or changed.
+                        if let Some(story) = self.stories.get_mut(&branch.story)
+                            && branch.name.is_some()
+                            && story.branches == branch.n
+                        {
+                            story.branches = branch.n.saturating_sub(1);
+                        }
+                        *slot = Slot::Leaving { branch: branch.clone() };
+                    }
                     SlotCondition::Entered | SlotCondition::SetUp => *busy = None,
                 }
             }

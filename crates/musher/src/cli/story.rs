@@ -32,7 +32,7 @@ enum StoryVerb {
     Show(show::StoryShowArgs),
     /// Change a story's title, text or what it asks for.
     Edit(edit::StoryEditArgs),
-    /// Add the stories of Markdown files, and change those that are there already.
+    /// Add the stories of Markdown files.
     Import(import::StoryImportArgs),
     /// Write stories as Markdown files.
     Export(export::StoryExportArgs),

@@ -351,7 +351,8 @@ fn in_the_way(wait: &Wait) -> Option<RunWait> {
             ErrorInfo::new(ErrorClass::Config, message).with_hint(hint)
         }
         Wait::StoryBudget { cap } => {
-            let message = format!("the budget of {cap} for the story is used up");
+            let message =
+                format!("the budget of {cap} for the story is spent, or reserved by its runs");
             let hint = "raise it with `musher story edit --budget USD`; what runs of unknown cost may have spent counts too";
             ErrorInfo::new(ErrorClass::Budget, message).with_hint(hint)
         }

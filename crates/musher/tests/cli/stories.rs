@@ -59,6 +59,10 @@ fn a_branch_of_somebody_else_is_neither_used_nor_moved_nor_deleted() {
     until("it is over", || served.json(&["show", "r1"])["phase"] == "over");
     let why = served.json(&["show", "r1"])["error"].to_string();
     assert!(why.contains("there is a branch mine already"), "{why}");
+    served.does(&["story", "edit", "s1", "--branch", "better"]);
+    served.does(&["start", "s1"]);
+    until("it is over", || served.json(&["show", "r2"])["phase"] == "over");
+    assert_eq!(served.json(&["show", "r2"])["branch"], "better");
     assert_eq!(served.place.git(&["rev-parse", "mine"]), tip);
     // Nor does an agent work on the base itself, whether or not somebody has it checked out.
     let base = served.place.git(&["branch", "--show-current"]);
@@ -67,8 +71,8 @@ fn a_branch_of_somebody_else_is_neither_used_nor_moved_nor_deleted() {
     served.place.git(&["switch", "-q", "mine"]);
     served.does(&["story", "add", "Own", "--branch", base]);
     served.does(&["start", "s2"]);
-    until("it is over", || served.json(&["show", "r2"])["phase"] == "over");
-    assert_eq!(served.json(&["show", "r2"])["outcome"], "failed");
+    until("it is over", || served.json(&["show", "r3"])["phase"] == "over");
+    assert_eq!(served.json(&["show", "r3"])["outcome"], "failed");
     assert_eq!(served.place.git(&["rev-parse", base]), before);
 }
 
@@ -95,7 +99,9 @@ fn stories_are_exported_and_imported_again_without_a_change() {
     assert!(served.does(&["story", "export", "page"]).out.contains("# The page"));
     fs::write(copy.join("api.md"), "---\nid: api\nafter: [page]\n---\n# The API\n").unwrap();
     fs::write(copy.join("more.md"), "# More\n").unwrap();
-    let refused = ["story", "import", copy.to_str().unwrap()];
+    let differs = ["story", "import", copy.to_str().unwrap()];
+    served.refuses(&differs, 2, &["say something else already: api", "--update"]);
+    let refused = ["story", "import", copy.to_str().unwrap(), "--update"];
     served.refuses(&refused, 2, &["wait for each other"]);
     assert!(!served.does(&["story", "list"]).out.contains("more"), "all of them or none");
     fs::write(copy.join("api.md"), "---\nprio: 3\n---\n# The API\n").unwrap();
@@ -110,6 +116,10 @@ fn many_titles_and_templates_make_stories() {
     let list = top.join("list.txt");
     let import = served.does(&["story", "import", "--lines", list.to_str().unwrap()]).out;
     assert_eq!(import, "added: paint-the-door, mow-the-lawn\n");
+    served.does(&["story", "edit", "paint-the-door", "--text", "Red."]);
+    let import = served.does(&["story", "import", "--lines", list.to_str().unwrap()]).out;
+    assert_eq!(import, "unchanged: paint-the-door, mow-the-lawn\n");
+    assert_eq!(served.json(&["story", "show", "paint-the-door"])["text"], "Red.");
     let templates = top.join(".musher/stories");
     fs::create_dir_all(&templates).unwrap();
     fs::write(templates.join("bug.md"), "---\npriority: 4\nlabels: [bug]\n---\n# Bug\n\nSteps:\n")

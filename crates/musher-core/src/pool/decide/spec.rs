@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::texts;
 use crate::pool::{MAX_STORY_LINKS, Refusal, State, Team};
-use crate::{StoryId, StorySpec, StoryState, Wait};
+use crate::{BranchName, StoryId, StorySpec, StoryState, Wait};
+
+/// What the names of branches begin with that nobody has chosen.
+const OWN_FOLDER: &str = "musher";
 
 /// The stories as they would be with some changes.
 pub(super) struct WantedSpecs<'a> {
@@ -25,10 +28,18 @@ impl<'a> WantedSpecs<'a> {
 
     /// Refuses what cannot be had. A cycle is looked for only when all changes are known.
     pub(super) fn check(&self) -> Result<(), Refusal> {
+        let mut branches: BTreeMap<&BranchName, &StoryId> = BTreeMap::new();
+        for (story, spec) in self.all() {
+            let Some(branch) = &spec.branch else { continue };
+            if let Some(other) = branches.insert(branch, story) {
+                let why = format!("{branch} is the branch of story {other} and of story {story}");
+                return Err(texts::bad("branch", &why));
+            }
+        }
         for (story, spec) in &self.changed {
             self.check_one(story, spec)?;
         }
-        match self.changed.keys().find_map(|story| self.cycle_through(story)) {
+        match self.cycle() {
             Some(cycle) => Err(Refusal::AfterCycle { cycle }),
             None => Ok(()),
         }
@@ -48,7 +59,11 @@ impl<'a> WantedSpecs<'a> {
                 super::stories::find(self.state, before)?;
             }
         }
-        if let Some(agent) = &spec.agent {
+        let old = self.state.stories.get(story).map(|story| &story.spec);
+        // An agent that has left the team since is no reason against another change.
+        if let Some(agent) =
+            spec.agent.as_ref().filter(|_| old.is_none_or(|old| old.agent != spec.agent))
+        {
             super::starts::seat(self.team, agent)?;
         }
         if spec.budget.is_some_and(|budget| budget.is_zero()) {
@@ -62,17 +77,11 @@ impl<'a> WantedSpecs<'a> {
             return Err(Refusal::BranchMade { story: story.clone() });
         }
         if let Some(branch) = &spec.branch {
-            let same = |(other, it): (&StoryId, &StorySpec)| {
-                (other != story && it.branch.as_ref() == Some(branch)).then(|| other.clone())
-            };
-            if let Some(other) = self.all().find_map(same) {
-                return Err(texts::bad(
-                    "branch",
-                    &format!("{branch} is the branch of story {other}"),
-                ));
-            }
             if spec.base.as_ref() == Some(branch) {
                 return Err(texts::bad("branch", "is the base of the story"));
+            }
+            if branch.as_str() == OWN_FOLDER {
+                return Err(texts::bad("branch", "would leave other stories without branches"));
             }
         }
         Ok(())
@@ -89,26 +98,33 @@ impl<'a> WantedSpecs<'a> {
         spec.map(|spec| &spec.after)
     }
 
-    /// The way from a story back to itself, if there is one.
-    fn cycle_through(&self, start: &StoryId) -> Option<Vec<StoryId>> {
-        let mut came_from: BTreeMap<&StoryId, &StoryId> = BTreeMap::new();
-        let mut open = vec![start];
-        while let Some(story) = open.pop() {
-            for before in self.after(story).into_iter().flatten() {
-                if before == start {
-                    let mut way = vec![start.clone(), story.clone()];
-                    let mut at = story;
-                    while let Some(from) = came_from.get(at) {
-                        way.push((*from).clone());
-                        at = from;
+    fn before(&self, story: &StoryId) -> Vec<&StoryId> {
+        self.after(story).into_iter().flatten().collect()
+    }
+
+    /// The way from a story back to itself, if there is one. Each story is looked at once.
+    fn cycle(&self) -> Option<Vec<StoryId>> {
+        let mut done: BTreeSet<&StoryId> = BTreeSet::new();
+        for start in self.changed.keys() {
+            let mut way = vec![(start, self.before(start))];
+            let mut on_way = BTreeSet::from([start]);
+            while let Some((story, rest)) = way.last_mut() {
+                match rest.pop() {
+                    None => {
+                        on_way.remove(*story);
+                        done.insert(*story);
+                        way.pop();
                     }
-                    // It was walked back.
-                    way.reverse();
-                    return Some(way);
-                }
-                if !came_from.contains_key(before) {
-                    came_from.insert(before, story);
-                    open.push(before);
+                    Some(next) if done.contains(next) => {}
+                    Some(next) if on_way.contains(next) => {
+                        let from = way.iter().position(|(story, _)| *story == next)?;
+                        let around = way.iter().skip(from).map(|(story, _)| *story);
+                        return Some(around.chain([next]).cloned().collect());
+                    }
+                    Some(next) => {
+                        on_way.insert(next);
+                        way.push((next, self.before(next)));
+                    }
                 }
             }
         }

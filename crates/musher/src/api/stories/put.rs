@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use musher_client::api::ApiPutStories;
 use musher_core::pool::WholeStory;
 use musher_core::{StoryId, Variables};
@@ -20,6 +21,22 @@ use crate::pool::Wish;
 #[serde(deny_unknown_fields)]
 pub(in crate::api) struct PutRequest {
     stories: Vec<PutStory>,
+    /// What becomes of stories that are there already and say something else.
+    #[serde(default)]
+    existing: ExistingStories,
+}
+
+/// What becomes of stories that are there already and say something else.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::api) enum ExistingStories {
+    /// They say what was put from now on.
+    #[default]
+    Update,
+    /// They stay as they are.
+    Keep,
+    /// Nothing is put at all.
+    Refuse,
 }
 
 /// A story with everything that can be said of it; what is left out is the usual.
@@ -54,12 +71,21 @@ pub(in crate::api) async fn put_stories(
     State(api): State<Api>,
     ChangeRequest { body, terms }: ChangeRequest<PutRequest>,
 ) -> Result<Json<ApiPutStories>, ProblemReply> {
-    let wanted = body.stories.into_iter().map(|story| {
+    let PutRequest { stories, existing } = body;
+    let wanted = stories.into_iter().map(|story| {
         let PutStory { id, title, text, context, spec } = story;
         WholeStory { id, title: title.trim().to_owned(), text, context, spec: spec.into() }
     });
     let wanted: Vec<WholeStory> = wanted.collect();
-    let (told, stories) = api.view(move |views| sort(views, wanted)).await?;
+    let (told, stories) = api.view(move |views| sort(views, wanted, existing)).await?;
+    if existing == ExistingStories::Refuse && !told.changed.is_empty() {
+        return Err(ProblemReply::new(
+            StatusCode::CONFLICT,
+            "stories_differ",
+            format!("these stories say something else already: {}", told.changed.join(", ")),
+            "import with `--update` to change them (`existing` in the body), or give yours other ids",
+        ));
+    }
     if !stories.is_empty() {
         api.wish(Wish::PutStories { stories }, terms).await?;
     }
@@ -70,13 +96,14 @@ pub(in crate::api) async fn put_stories(
 fn sort(
     views: &Views,
     wanted: Vec<WholeStory>,
+    existing: ExistingStories,
 ) -> Result<(ApiPutStories, Vec<WholeStory>), JournalError> {
     let (mut told, mut stories) = (ApiPutStories::default(), Vec::new());
     for story in wanted {
         let id = story.id.to_string();
         match views.story(&story.id)? {
             None => told.added.push(id),
-            Some(known) if is_same(&known, &story) => {
+            Some(known) if existing == ExistingStories::Keep || is_same(&known, &story) => {
                 told.unchanged.push(id);
                 continue;
             }

@@ -35,7 +35,7 @@ pub(in crate::api) struct SpecBody {
     #[serde(deserialize_with = "named")]
     #[schema(value_type = Option<String>)]
     base: Option<Option<BranchName>>,
-    /// What its first branch is called; later ones have a number behind it.
+    /// What its first branch is called.
     #[serde(deserialize_with = "named")]
     #[schema(value_type = Option<String>)]
     branch: Option<Option<BranchName>>,

@@ -8,6 +8,7 @@ use musher_core::StoryId;
 use super::super::place::PlaceArgs;
 use super::super::{CliError, CliExit, out};
 use super::markdown::StoryFile;
+use crate::home::write_whole;
 use musher_client::Client;
 use musher_client::api::{ApiStoryWhole, Stories};
 
@@ -41,15 +42,17 @@ impl StoryExportArgs {
             ));
         }
         for id in &ids {
-            let story: ApiStoryWhole = client.read(&["stories", id], &[]).await?;
+            // It becomes a path.
+            let id = StoryId::parse(id).map_err(|error| CliError::user(error.to_string()))?;
+            let story: ApiStoryWhole = client.read(&["stories", id.as_str()], &[]).await?;
             let file = StoryFile::from(story).written();
             let file = file.map_err(|error| CliError::user(format!("story {id}: {error}")))?;
             match &self.to {
                 None => out::document(&file)?,
                 Some(folder) => {
                     let path = folder.join(format!("{id}.md"));
-                    let written =
-                        std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, file));
+                    let written = std::fs::create_dir_all(folder)
+                        .and_then(|()| write_whole(&path, file.as_bytes()));
                     written.map_err(|error| {
                         CliError::user(format!("{} cannot be written: {error}", path.display()))
                     })?;

@@ -1,4 +1,4 @@
-//! `musher story import`: adds the stories of Markdown files, and changes those that are there already.
+//! `musher story import`: adds the stories of Markdown files, or changes those that are there already.
 
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,9 @@ pub(super) struct StoryImportArgs {
     /// Add one story for each line of a file, with the line as its title; `-` reads standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     lines: Option<PathBuf>,
+    /// Change stories that are there already; without it an import that would change one is refused.
+    #[arg(long, conflicts_with = "lines")]
+    update: bool,
     #[command(flatten)]
     place: PlaceArgs,
 }
@@ -32,7 +35,13 @@ impl StoryImportArgs {
         if stories.is_empty() {
             return Err(CliError::hinted("there is no story to import", "name Markdown files"));
         }
-        let reply = place.client()?.put(&["stories"], &json!({ "stories": stories })).await?;
+        let existing = match (&self.lines, self.update) {
+            (Some(_), _) => "keep",
+            (None, true) => "update",
+            (None, false) => "refuse",
+        };
+        let body = json!({ "stories": stories, "existing": existing });
+        let reply = place.client()?.put(&["stories"], &body).await?;
         if place.json() {
             out::document(&reply.text())?;
             return Ok(CliExit::Completed);
