@@ -173,7 +173,7 @@ test("a budget that is used up is marked on the card, and the next run says so",
   await page.goto(`${server.url}/board`);
   await expect(card(page, "Costs something")).toContainText("$0.25 / $0.25 (budget used up)");
   await server.ask("POST", `/stories/${story}/start`, { agent: "writer" });
-  await expect(column(page, "Queued").getByText(/budget of .* is used up/)).toBeVisible();
+  await expect(column(page, "Queued").getByText(/budget of .* is spent/)).toBeVisible();
   await accessible(page);
 });
 

@@ -166,10 +166,12 @@ test("of two tabs that answer the same ask one wins and the other is told", asyn
   const sent = page.waitForRequest("**/answer");
   await page.keyboard.press("a");
   await sent;
+  const denied = other.waitForResponse("**/answer");
   await other.keyboard.press("d");
   await other.keyboard.type("No");
   await other.keyboard.press("Enter");
   await expect(other.getByText("Denied for asker: echo hello")).toBeVisible();
+  await denied;
   arrive();
   const late = page.getByText("Your answer was not used, it was answered elsewhere first: echo hello");
   await expect(late).toBeVisible();
